@@ -1,0 +1,137 @@
+"""Claims: a sentence, a measurement and a bound, asserted next to where the sentence is made."""
+
+import html
+import math
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+_ID = re.compile(r"\d+[a-z]?\.\d+")
+
+
+class ClaimError(AssertionError):
+    """A claim does not hold. The message names the claim, what was measured and what was expected."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim that held: id, sentence, measured value and bound as text. Shows itself as one line."""
+
+    id: str
+    sentence: str
+    measured: str
+    bound: str
+
+    def __str__(self) -> str:
+        return f"claim {self.id} | {self.sentence} | measured {self.measured} | bound {self.bound} | \u2713"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        cells = (
+            f'<span class="claim-id">Claim {self.id}</span>',
+            f'<span class="claim-sentence">{html.escape(self.sentence)}</span>',
+            f'<span class="claim-measured">measured {html.escape(self.measured)}</span>',
+            f'<span class="claim-bound">bound {html.escape(self.bound)}</span>',
+            '<span class="claim-tick">\u2713</span>',
+        )
+        return f'<div class="claim" id="claim-{self.id.replace(".", "-")}">{" ".join(cells)}</div>'
+
+
+def claim(
+    id: str,
+    sentence: str,
+    measured: Any,
+    *,
+    expected: Any = None,
+    atol: float | None = None,
+    below: float | None = None,
+    above: float | None = None,
+    between: tuple[float, float] | None = None,
+) -> None:
+    """Assert a quantitative sentence and show one line: id, sentence, measured value, bound, tick.
+
+    Exactly one kind of bound: ``expected`` with ``atol`` (numbers, or tensors of one shape: then the largest deviation is
+    shown), ``below``, ``above``, or ``between=(low, high)``. A tensor with ``below`` or ``above`` must hold in every entry and
+    shows its worst one.
+
+    Args:
+        id: ``"chapter.number"``, unique and stable, such as ``"3.2"``.
+        sentence: what holds, in words, on one line without ``|``.
+        measured: a number or tensor; NaN fails every bound.
+
+    Raises:
+        ClaimError: the bound does not hold.
+        ValueError: no bound, two bounds, a bound that cannot fail (not finite, or a value compared with itself), a malformed
+            id or sentence, shapes that differ.
+
+    >>> claim("0.1", "two and two make four", 2 + 2, expected=4, atol=1e-12)
+    claim 0.1 | two and two make four | measured 4 | bound 4 ± 1e-12 | ✓
+    """
+    if not _ID.fullmatch(id):
+        raise ValueError(f'id is {id!r}; expected "chapter.number", such as "3.2"')
+    if not sentence.strip() or "|" in sentence or "\n" in sentence:
+        raise ValueError(f"sentence is {sentence!r}; expected one line of words without |")
+    bounds = [b for b in (expected, below, above, between) if b is not None]
+    if len(bounds) != 1 or (expected is not None) != (atol is not None):
+        raise ValueError("expected exactly one bound: expected with atol, below, above, or between")
+    if expected is not None and measured is expected:
+        raise ValueError("measured and expected are the same object; expected an independent value")
+    value = torch.as_tensor(measured).detach().to(torch.float64)
+    if value.numel() == 0:
+        raise ValueError("measured is empty; expected at least one number")
+    shown, fine, bound = _judge(value, expected, atol, below, above, between)
+    if not fine:
+        raise ClaimError(f"claim {id}: {sentence}: measured {shown}, expected {bound}")
+    _show(Claim(id, sentence, shown, bound))
+
+
+def _judge(
+    value: torch.Tensor, expected: Any, atol: float | None, below: float | None, above: float | None, between: Any
+) -> tuple[str, bool, str]:
+    """Return the measured value as text, whether it is within the bound, the bound as text."""
+    if expected is not None:
+        target = torch.as_tensor(expected).detach().to(torch.float64)
+        if target.shape != value.shape:
+            raise ValueError(f"expected has shape {tuple(target.shape)}; measured has {tuple(value.shape)}")
+        _check_bound("atol", atol, positive=True)
+        if not bool(torch.isfinite(target).all()):
+            raise ValueError("expected is not finite; a bound must be able to fail")
+        deviation = (value - target).abs().max().item()
+        if value.numel() == 1:
+            return _text(value.item()), deviation <= atol, f"{_text(target.item())} \u00b1 {_text(atol)}"
+        return f"deviation {_text(deviation)}", deviation <= atol, f"deviation \u2264 {_text(atol)}"
+    if between is not None:
+        low, high = between
+        _check_bound("between", low)
+        _check_bound("between", high)
+        if not low < high:
+            raise ValueError(f"between is {between}; expected low < high")
+        worst = value.flatten()[(value - (low + high) / 2).abs().argmax()].item()
+        return _text(worst), low <= worst <= high, f"in [{_text(low)}, {_text(high)}]"
+    if below is not None:
+        _check_bound("below", below)
+        return _text(value.max().item()), value.max().item() < below, f"< {_text(below)}"
+    _check_bound("above", above)
+    return _text(value.min().item()), value.min().item() > above, f"> {_text(above)}"
+
+
+def _check_bound(name: str, number: float, positive: bool = False) -> None:
+    if not math.isfinite(number) or (positive and number <= 0):
+        raise ValueError(f"{name} is {number}; expected a finite {'positive ' * positive}number")
+
+
+def _text(number: float) -> str:
+    return f"{number:.4g}"
+
+
+def _show(made: Claim) -> None:
+    """Display in a notebook, print elsewhere."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        ipython.display.display(made)
+    else:
+        print(made)
