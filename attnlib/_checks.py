@@ -40,15 +40,25 @@ def check_floating(**tensors: Tensor) -> None:
             )
 
 
-def check_beta(beta: Scalar, *, limits: bool = False, name: str = "beta") -> None:
-    """Raise unless beta > 0 and finite; ``limits=True`` also lets the numbers 0 and infinity pass."""
+def check_beta(beta: Scalar, *, limits: bool = False, like: Tensor | None = None, shape: tuple[int, ...] = ()) -> None:
+    """Raise unless beta > 0 and finite; ``limits=True`` also lets the numbers 0 and infinity pass.
+
+    A tensor must broadcast to the shape, and must not widen the dtype of the tensor that it multiplies (``like``).
+    """
     if isinstance(beta, Tensor):
+        if like is not None and torch.result_type(like, beta) != like.dtype:
+            raise ValueError(f"beta has dtype {beta.dtype}; expected {like.dtype}, or a number")
+        if not _broadcasts(beta.shape, shape):
+            raise ValueError(f"beta has shape {tuple(beta.shape)}; expected one that broadcasts to {tuple(shape)}")
         values = beta.detach()
-        fine = bool(torch.isfinite(values).all()) and bool((values >= 0 if limits else values > 0).all())
+        try:
+            fine = bool(torch.isfinite(values).all()) and bool((values >= 0 if limits else values > 0).all())
+        except RuntimeError:  # torch.func.vmap: no value can be looked at
+            return
     else:
         fine = beta >= 0 if limits else 0 < beta < math.inf  # a NaN fails both
     if not fine:
-        raise ValueError(f"{name} is {beta}; expected {'0 <= ' + name if limits else 'a finite ' + name + ' > 0'}")
+        raise ValueError(f"beta is {beta}; expected {'0 <= beta' if limits else 'a finite beta > 0'}")
 
 
 def check_count(name: str, number: int, least: int = 1) -> None:
@@ -83,15 +93,18 @@ def usable_rows(mask: Tensor, shape: tuple[int, ...], empty: Empty) -> Bool[Tens
     check_choice("empty", empty, ("error", "zero"))
     if mask.dtype != torch.bool:
         raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool (True: may be attended to)")
-    try:
-        fits = torch.broadcast_shapes(mask.shape, shape) == tuple(shape)
-    except RuntimeError:
-        fits = False
-    if not fits:
+    if not _broadcasts(mask.shape, shape):
         raise ValueError(f"mask has shape {tuple(mask.shape)}; expected one that broadcasts to {tuple(shape)}")
-    rows = mask.any(-1, keepdim=True)
+    rows = torch.atleast_1d(mask).any(-1, keepdim=True)
     if bool(rows.all()):
         return None
     if empty == "error":
         raise ValueError('mask has a row that allows nothing; expected one True per row, or empty="zero"')
     return rows
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return torch.broadcast_shapes(shape, target) == tuple(target)
+    except RuntimeError:
+        return False

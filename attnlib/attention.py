@@ -20,7 +20,10 @@ from attnlib._checks import (
     check_states,
     usable_rows,
 )
-from attnlib.softmax import _softmax
+from attnlib.softmax import _softmax, _wide
+
+_COLD = 1e20
+"""Beyond this inverse temperature a fused kernel's product of beta and a score may overflow; the explicit formula does not."""
 
 
 def dot_scores(query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch n m"]:
@@ -108,8 +111,8 @@ def attend(
 
     Args:
         query, key, value: ``[*batch, n, d]``, ``[*batch, m, d]``, ``[*batch, m, c]``, of one floating dtype, finite.
-        beta: inverse temperature, default ``d ** -0.5``; a number in ``[0, inf]`` or a tensor that broadcasts with the
-            queries ``[*batch, n, d]`` (one per head: ``[heads, 1, 1]``).
+        beta: inverse temperature, default ``d ** -0.5``; a number in ``[0, inf]`` or a finite tensor that broadcasts to
+            ``[*batch, n, 1]`` (one per head: ``[heads, 1, 1]``).
         mask: boolean, broadcasts to ``[*batch, n, m]``; True means: may be attended to.
         empty: a query that may attend to nothing is an ``"error"`` (default), or its result is ``"zero"``.
         twice_differentiable: torch's fused kernel is used by default and differentiates once; True takes the explicit formula,
@@ -149,26 +152,28 @@ def _attend(
     twice_differentiable: bool,
 ) -> Tensor:
     """Attention without checks. The rows that may attend to nothing (False in rows) come out as zeros."""
-    if twice_differentiable or beta in (0, math.inf) or value.shape[-1] == 0:
+    extreme = not isinstance(beta, Tensor) and not 0 < beta < _COLD
+    if twice_differentiable or extreme or value.shape[-1] == 0:
         out = (_weights(query, key, beta, mask) @ _wide(value)).to(value.dtype)
     else:
         if rows is not None:
             mask = mask | ~rows  # what a kernel returns for an empty row differs between kernels: give it none
-        scale = float(beta) if not isinstance(beta, Tensor) else 1.0
-        scaled = query if not isinstance(beta, Tensor) else query * beta
-        out = _fused(scaled, key, value, mask, scale)
+        if isinstance(beta, Tensor):
+            out = _fused(_wide(query) * beta, _wide(key), _wide(value), mask, 1.0).to(value.dtype)
+        else:
+            out = _fused(query, key, value, mask, float(beta))
     return out if rows is None else torch.where(rows, out, 0.0)
 
 
 def _fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     """Torch's fused attention, which wants exactly two batch dimensions to be fast."""
     batch = query.shape[:-2]
+    mask = None if mask is None else torch.atleast_2d(mask)
     if len(batch) == 2:
         return scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
     if mask is not None:
-        mask = mask.expand(*batch, *(mask.shape[-2:] if mask.ndim > 1 else (1, *mask.shape)))
-        mask = mask.reshape(-1, 1, *mask.shape[-2:])
-    flat = (t.reshape(-1, 1, *t.shape[-2:]) for t in (query, key, value))
+        mask = mask.expand(*batch, *mask.shape[-2:]).reshape(math.prod(batch), 1, *mask.shape[-2:])
+    flat = (t.reshape(math.prod(batch), 1, *t.shape[-2:]) for t in (query, key, value))
     out = scaled_dot_product_attention(*flat, attn_mask=mask, scale=scale)
     return out.reshape(*batch, *out.shape[-2:])
 
@@ -177,15 +182,10 @@ def _weights(query: Tensor, key: Tensor, beta: Scalar, mask: Tensor | None) -> T
     return _softmax(_wide(query) @ _wide(key).mT, beta, mask)
 
 
-def _wide(tensor: Tensor) -> Tensor:
-    """Half precision as float32, so that a score beyond 65504 does not overflow; the rest as it is."""
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
-
-
 def _resolve_beta(beta: Scalar | None, query: Tensor) -> Scalar:
     if beta is None:
         return query.shape[-1] ** -0.5
-    check_beta(beta, limits=True)
+    check_beta(beta, limits=True, like=query, shape=(*query.shape[:-1], 1))
     return beta
 
 
@@ -285,6 +285,8 @@ class Mixer(nn.Module):
         if x.ndim != 3 or x.shape[-1] != self.dim:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected [batch, n, {self.dim}]")
         check_floating(x=x)
+        if not self.bare and not torch.is_autocast_enabled(x.device.type):
+            check_floating(weight=self.to_query.weight, x=x)
         check_finite(x=x)
         if context is None:
             if self.context_dim != self.dim:

@@ -47,16 +47,16 @@ def claim(
     measured: Any,
     *,
     expected: Any = None,
-    atol: float | None = None,
-    below: float | None = None,
-    above: float | None = None,
-    between: tuple[float, float] | None = None,
+    atol: float | int | None = None,
+    below: float | int | None = None,
+    above: float | int | None = None,
+    between: tuple[float | int, float | int] | None = None,
 ) -> None:
     """Assert a quantitative sentence and show one line: id, sentence, measured value, bound, tick.
 
-    Exactly one kind of bound: ``expected`` with ``atol`` (numbers, or tensors of one shape: then the largest deviation is
-    shown), ``below``, ``above``, or ``between=(low, high)``. A tensor with ``below`` or ``above`` must hold in every entry and
-    shows its worst one.
+    Exactly one kind of bound: ``expected`` with ``atol`` (numbers, or tensors of one shape: then Δ, the largest deviation,
+    is shown), ``below``, ``above``, or ``between=(low, high)``. A tensor with ``below`` or ``above`` must hold in every
+    entry and shows its worst one.
 
     Args:
         id: ``"chapter.number"``, unique and stable, such as ``"3.2"``.
@@ -78,9 +78,9 @@ def claim(
     bounds = [b for b in (expected, below, above, between) if b is not None]
     if len(bounds) != 1 or (expected is not None) != (atol is not None):
         raise ValueError("expected exactly one bound: expected with atol, below, above, or between")
-    if expected is not None and measured is expected:
+    if expected is not None and measured is expected and not isinstance(measured, int):  # equal small integers are one object
         raise ValueError("measured and expected are the same object; expected an independent value")
-    value = torch.as_tensor(measured).detach().to(torch.float64)
+    value = _numbers("measured", measured)
     if value.numel() == 0:
         raise ValueError("measured is empty; expected at least one number")
     shown, fine, bound = _judge(value, expected, atol, below, above, between)
@@ -90,11 +90,16 @@ def claim(
 
 
 def _judge(
-    value: torch.Tensor, expected: Any, atol: float | None, below: float | None, above: float | None, between: Any
+    value: torch.Tensor,
+    expected: Any,
+    atol: float | int | None,
+    below: float | int | None,
+    above: float | int | None,
+    between: tuple[float | int, float | int] | None,
 ) -> tuple[str, bool, str]:
     """Return the measured value as text, whether it is within the bound, the bound as text."""
     if expected is not None:
-        target = torch.as_tensor(expected).detach().to(torch.float64)
+        target = _numbers("expected", expected)
         if target.shape != value.shape:
             raise ValueError(f"expected has shape {tuple(target.shape)}; measured has {tuple(value.shape)}")
         _check_bound("atol", atol, positive=True)
@@ -103,7 +108,7 @@ def _judge(
         deviation = (value - target).abs().max().item()
         if value.numel() == 1:
             return _text(value.item()), deviation <= atol, f"{_text(target.item())} \u00b1 {_text(atol)}"
-        return f"deviation {_text(deviation)}", deviation <= atol, f"deviation \u2264 {_text(atol)}"
+        return f"\u0394 {deviation:.2g}", deviation <= atol, f"\u0394 \u2264 {_text(atol)}"
     if between is not None:
         low, high = between
         _check_bound("between", low)
@@ -119,12 +124,20 @@ def _judge(
     return _text(value.min().item()), value.min().item() > above, f"> {_text(above)}"
 
 
-def _check_bound(name: str, number: float, positive: bool = False) -> None:
+def _numbers(name: str, numbers: Any) -> torch.Tensor:
+    """Real numbers of any kind in float64: a Python float must not be rounded to torch's default float32 on the way."""
+    dtype = torch.as_tensor(numbers).dtype
+    if dtype.is_complex:
+        raise ValueError(f"{name} has dtype {dtype}; expected real numbers")
+    return torch.as_tensor(numbers, dtype=torch.float64).detach()
+
+
+def _check_bound(name: str, number: float | int, positive: bool = False) -> None:
     if not math.isfinite(number) or (positive and number <= 0):
         raise ValueError(f"{name} is {number}; expected a finite {'positive ' * positive}number")
 
 
-def _text(number: float) -> str:
+def _text(number: float | int) -> str:
     return f"{number:.4g}"
 
 

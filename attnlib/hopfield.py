@@ -19,11 +19,11 @@ from attnlib._checks import (
     check_states,
     usable_rows,
 )
-from attnlib.attention import Mixer, _attend, _weights, _wide
-from attnlib.softmax import smooth_max, softmax_jacobian
+from attnlib.attention import Mixer, _attend, _weights
+from attnlib.softmax import _column, _wide, smooth_max, softmax_jacobian
 
 Energy = Callable[[Float[Tensor, "*batch n d"]], Float[Tensor, "*batch n"]]
-"""An energy function: states ``[*batch, n, d]`` in, one energy per state ``[*batch, n]`` out."""
+"""An energy function takes states ``[*batch, n, d]`` and returns one energy per state, ``[*batch, n]``."""
 
 
 def hopfield_energy(
@@ -40,7 +40,7 @@ def hopfield_energy(
 
     Args:
         state, memory: ``[*batch, n, d]`` and ``[*batch, m, d]``, of one floating dtype, finite, ``m >= 1``.
-        beta: inverse temperature, a number in ``(0, inf]`` or a tensor that broadcasts with ``[*batch, n]``.
+        beta: inverse temperature, a number in ``(0, inf]`` or a finite tensor that broadcasts to ``[*batch, n]``.
         mask: boolean, broadcasts to ``[*batch, n, m]``; True means: the state feels this memory.
         empty: a state that feels no memory is an ``"error"`` (default), or (``"zero"``) keeps only the quadratic term.
 
@@ -53,7 +53,7 @@ def hopfield_energy(
     Source: Ramsauer et al. 2021, eq. (2), without the constants that make it non-negative.
     """
     check_states("state", state, "memory", memory)
-    _check_inverse_temperature(beta)
+    _check_inverse_temperature(beta, state)
     wide = _wide(state)
     attraction = smooth_max(wide @ _wide(memory).mT, beta=beta, mask=mask, empty=empty)
     return (wide.square().sum(-1) / 2 - attraction).to(state.dtype)
@@ -126,10 +126,9 @@ def hopfield_jacobian(
         ValueError: as :func:`hopfield_energy`; also ``beta = inf``, where the derivative does not exist.
     """
     check_states("state", state, "memory", memory)
-    check_beta(beta)
-    covariance = softmax_jacobian(_weights(state, memory, beta, None))
-    scale = beta[..., None] if isinstance(beta, Tensor) and beta.ndim else beta
-    return scale * torch.einsum("...ic,...nij,...jd->...ncd", memory, covariance, memory)
+    check_beta(beta, like=state, shape=tuple(state.shape[:-1]))
+    covariance, wide = softmax_jacobian(_weights(state, memory, _column(beta), None)), _wide(memory)
+    return (_column(_column(beta)) * torch.einsum("...ic,...nij,...jd->...ncd", wide, covariance, wide)).to(state.dtype)
 
 
 def hopfield_mixture_weights(memory: Float[Tensor, "*batch m d"], *, beta: Scalar = 1.0) -> Float[Tensor, "*batch m"]:
@@ -138,11 +137,12 @@ def hopfield_mixture_weights(memory: Float[Tensor, "*batch m d"], *, beta: Scala
     .. math:: w_i = \mathrm{softmax}_i(\beta |x_i|^2 / 2)
 
     The component with weight ``w_i`` has mean ``x_i`` and covariance ``1/beta`` times the identity.
-    Takes ``[*batch, m, d]``, returns ``[*batch, m]``. Raises ValueError on non-finite memories and ``beta <= 0``.
+    Takes ``[*batch, m, d]`` and a beta that broadcasts to ``[*batch]``; returns ``[*batch, m]``.
+    Raises ValueError on non-finite memories and ``beta <= 0``.
     """
     _check_memory(memory)
-    check_beta(beta)
-    return (beta * memory.square().sum(-1) / 2).softmax(-1)
+    check_beta(beta, like=memory, shape=tuple(memory.shape[:-2]))
+    return (_column(beta) * _wide(memory).square().sum(-1) / 2).softmax(-1).to(memory.dtype)
 
 
 def hopfield_log_partition(memory: Float[Tensor, "*batch m d"], *, beta: Scalar = 1.0) -> Float[Tensor, "*batch"]:
@@ -150,14 +150,15 @@ def hopfield_log_partition(memory: Float[Tensor, "*batch m d"], *, beta: Scalar 
 
     .. math:: \ln \int e^{-\beta E(\xi)}\, d\xi = \frac d2 \ln \frac{2\pi}{\beta} + \ln \sum_i e^{\beta |x_i|^2 / 2}
 
-    Takes ``[*batch, m, d]`` and a beta that broadcasts with ``[*batch]``; returns ``[*batch]``.
+    Takes ``[*batch, m, d]`` and a beta that broadcasts to ``[*batch]``; returns ``[*batch]``.
     Raises ValueError on non-finite memories and ``beta <= 0``.
     """
     _check_memory(memory)
-    check_beta(beta)
-    log_volume = math.log(2 * math.pi) - (beta.log() if isinstance(beta, Tensor) else math.log(beta))
-    column = beta[..., None] if isinstance(beta, Tensor) and beta.ndim else beta
-    return memory.shape[-1] / 2 * log_volume + (column * memory.square().sum(-1) / 2).logsumexp(-1)
+    check_beta(beta, like=memory, shape=tuple(memory.shape[:-2]))
+    squares = _wide(memory).square().sum(-1)
+    log_volume = math.log(2 * math.pi) - (beta.to(squares.dtype).log() if isinstance(beta, Tensor) else math.log(beta))
+    log_sum = (_column(beta) * squares / 2).logsumexp(-1)
+    return (memory.shape[-1] / 2 * log_volume + log_sum).to(memory.dtype)
 
 
 def hopfield_log_density(
@@ -179,6 +180,8 @@ def hopfield_sample(
     Takes memories ``[m, d]``, returns ``[count, d]``. Raises ValueError on bad memories, ``beta <= 0``, ``count < 1``.
     """
     check_count("count", count)
+    if memory.ndim != 2:
+        raise ValueError(f"memory has shape {tuple(memory.shape)}; expected [m, d]")
     weights = hopfield_mixture_weights(memory, beta=beta)
     picked = torch.multinomial(weights, count, replacement=True, generator=generator)
     noise = torch.randn(count, memory.shape[-1], dtype=memory.dtype, device=memory.device, generator=generator)
@@ -256,10 +259,11 @@ class EnergyAttention(Mixer):
             ``[batch, heads, m, d]`` in, ``[batch, heads, n]`` out; default :func:`hopfield_energy`. It is differentiated
             automatically, and the step can be differentiated again for training.
         closed_form: default True for the Hopfield energy; False sends it through automatic differentiation like any other.
-        the rest: as in :class:`attnlib.attention.Mixer`.
+        **settings: the other arguments of :class:`attnlib.attention.Mixer`.
 
     Raises:
-        ValueError: as :class:`Mixer`; also ``closed_form=True`` with another energy, ``steps < 1``, a step size not finite.
+        ValueError: as :class:`attnlib.attention.Mixer`; also ``closed_form=True`` with another energy, ``steps < 1``, a step
+            size that is not finite.
 
     Source: Ramsauer et al. 2021; the interface with an energy as an argument follows Bal 2020.
 
@@ -298,9 +302,11 @@ class EnergyAttention(Mixer):
                 state = _relax(state, attended, self.step_size)
             else:
                 state = state - self.step_size * _gradient(self._energy_of(key, mask), state)[1]
-        return state
+        return state if rows is None else torch.where(rows, state, 0.0)
 
     def _energy_of(self, key: Tensor, mask: Tensor | None) -> Energy:
+        with torch.inference_mode(False):
+            key = key.clone() if key.is_inference() else key  # a gradient cannot pass through an inference tensor
         return lambda state: self.energy(state, key, beta=self.beta, mask=mask)
 
     def explain(
@@ -323,13 +329,12 @@ def _average(
 ) -> Tensor:
     """Attention to the memories, with the checks of the energy."""
     check_states("state", state, "memory", memory)
-    _check_inverse_temperature(beta)
+    _check_inverse_temperature(beta, state)
     rows = None if mask is None else usable_rows(mask, (*state.shape[:-1], memory.shape[-2]), empty)
-    beta = beta[..., None] if isinstance(beta, Tensor) and beta.ndim else beta
-    return _attend(state, memory, memory, beta, mask, rows, twice_differentiable)
+    return _attend(state, memory, memory, _column(beta), mask, rows, twice_differentiable)
 
 
-def _relax(state: Tensor, target: Tensor, step_size: float) -> Tensor:
+def _relax(state: Tensor, target: Tensor, step_size: float | int) -> Tensor:
     return target if step_size == 1 else torch.lerp(state, target, step_size)
 
 
@@ -342,18 +347,20 @@ def _gradient(energy: Energy, state: Tensor) -> tuple[Tensor, Tensor]:
         value = energy(argument)
         if value.shape != state.shape[:-1]:
             raise ValueError(f"energy returned shape {tuple(value.shape)}; expected {tuple(state.shape[:-1])}")
-        if not value.requires_grad:
+        gradient = None
+        if value.requires_grad:
+            (gradient,) = torch.autograd.grad(value.sum(), argument, create_graph=again, allow_unused=True)
+        if gradient is None:
             raise ValueError("energy returned a constant; expected a differentiable function of the state")
-        (gradient,) = torch.autograd.grad(value.sum(), argument, create_graph=again)
     return value, gradient
 
 
-def _check_inverse_temperature(beta: Scalar) -> None:
+def _check_inverse_temperature(beta: Scalar, state: Tensor) -> None:
     if isinstance(beta, Tensor) or beta != math.inf:
-        check_beta(beta)
+        check_beta(beta, like=state, shape=tuple(state.shape[:-1]))
 
 
-def _check_step_size(step_size: float) -> None:
+def _check_step_size(step_size: float | int) -> None:
     if not math.isfinite(step_size):
         raise ValueError(f"step_size is {step_size}; expected a finite number")
 

@@ -22,8 +22,8 @@ def softmax(
 
     Args:
         scores: ``[*batch, m]``, finite, ``m >= 1``.
-        beta: a number in ``[0, inf]`` or a finite tensor that broadcasts with the scores. ``0`` gives uniform weights,
-            ``inf`` shares the weight among the largest scores; both have finite gradients.
+        beta: a number in ``[0, inf]`` or a finite tensor that broadcasts to ``[*batch, 1]``: one per row. ``0`` gives
+            uniform weights, ``inf`` shares the weight among the largest scores; both have finite gradients.
         mask: boolean, broadcasts to the scores; True means: takes part.
         empty: a row in which nothing takes part is an ``"error"`` (default) or gives ``"zero"`` weights.
 
@@ -33,15 +33,17 @@ def softmax(
     Raises:
         ValueError: non-finite or empty scores, negative or NaN beta, a mask of the wrong kind, an empty row.
 
-    Source: Bridle 1990; with the maximum subtracted before the exponential, no score overflows.
+    The maximum is subtracted before the exponential, and half precision is computed in float32 inside: no score overflows.
+
+    Source: Bridle 1990.
 
     >>> softmax(torch.tensor([0.0, 1.0]), beta=0)
     tensor([0.5000, 0.5000])
     """
     _check_scores(scores)
-    check_beta(beta, limits=True)
+    check_beta(beta, limits=True, like=scores, shape=(*scores.shape[:-1], 1))
     rows = None if mask is None else usable_rows(mask, tuple(scores.shape), empty)
-    weights = _softmax(scores, beta, mask)
+    weights = _softmax(_wide(scores), beta, mask).to(scores.dtype)
     return weights if rows is None else torch.where(rows, weights, 0.0)
 
 
@@ -52,7 +54,7 @@ def _softmax(scores: Tensor, beta: Scalar, mask: Tensor | None) -> Tensor:
     elif _is(beta, math.inf):
         exponent = _fill(0 * scores, scores >= _top(scores, mask))
     else:
-        exponent = beta * (scores - _top(scores, mask))
+        exponent = _capped(beta, scores) * (scores - _top(scores, mask))
     return _fill(exponent, mask).softmax(-1)
 
 
@@ -71,7 +73,7 @@ def smooth_max(
 
     Args:
         scores: ``[*batch, m]``, finite, ``m >= 1``.
-        beta: a number in ``(0, inf]``, or a finite positive tensor that broadcasts with ``[*batch]``. ``inf`` is the maximum.
+        beta: a number in ``(0, inf]``, or a finite positive tensor that broadcasts to ``[*batch]``. ``inf`` is the maximum.
         mask: boolean, broadcasts to the scores; True means: takes part.
         empty: a row in which nothing takes part is an ``"error"`` (default) or gives ``"zero"``.
 
@@ -85,15 +87,18 @@ def smooth_max(
     """
     _check_scores(scores)
     if not _is(beta, math.inf):
-        check_beta(beta)
+        check_beta(beta, like=scores, shape=tuple(scores.shape[:-1]))
     rows = None if mask is None else usable_rows(mask, tuple(scores.shape), empty)
-    top = _top(scores, mask)
-    if _is(beta, math.inf):
-        value = _fill(scores, mask).amax(-1)
-    else:
-        column = beta[..., None] if isinstance(beta, Tensor) and beta.ndim else beta
-        value = top.squeeze(-1) + _fill(column * (scores - top), mask).logsumexp(-1) / beta
+    value = _smooth_max(_wide(scores), beta, mask).to(scores.dtype)
     return value if rows is None else torch.where(rows.squeeze(-1), value, 0.0)
+
+
+def _smooth_max(scores: Tensor, beta: Scalar, mask: Tensor | None) -> Tensor:
+    """The smooth maximum without checks; an empty row gives a finite number that the caller replaces."""
+    if _is(beta, math.inf):
+        return _fill(scores, mask).amax(-1)
+    top, beta = _top(scores, mask), _capped(beta, scores)
+    return top.squeeze(-1) + _fill(_column(beta) * (scores - top), mask).logsumexp(-1) / beta
 
 
 def softmax_jacobian(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m m"]:
@@ -128,5 +133,20 @@ def _fill(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores if mask is None else scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
-def _is(beta: Scalar, limit: float) -> bool:
+def _wide(tensor: Tensor) -> Tensor:
+    """Half precision as float32, so that a score beyond 65504 does not overflow; the rest as it is."""
+    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+
+
+def _is(beta: Scalar, limit: float | int) -> bool:
     return not isinstance(beta, Tensor) and beta == limit
+
+
+def _capped(beta: Scalar, scores: Tensor) -> Scalar:
+    """A number that the scores' dtype can hold: infinity times a difference of zero would be NaN."""
+    return beta if isinstance(beta, Tensor) else min(beta, torch.finfo(scores.dtype).max)
+
+
+def _column(beta: Scalar) -> Scalar:
+    """One inverse temperature per row of scores, as a column beside them."""
+    return beta[..., None] if isinstance(beta, Tensor) and beta.ndim else beta

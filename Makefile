@@ -1,0 +1,38 @@
+# Everything runs from here, in .venv, which the first call makes. Nothing else needs to be installed by hand.
+PYTHON ?= python3
+RUN := .venv/bin/python
+export OMP_NUM_THREADS := 1
+
+.PHONY: help book test lint lab notebooks pages serve bench
+
+help:  ## say what can be made
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+book: .venv/installed  ## build the book, warnings are errors
+	.venv/bin/jupyter-book build . -W -n --keep-going
+	@echo "The book is built: open _build/html/index.html, or run make serve."
+
+test: .venv/installed  ## run all tests: the package, the notebooks, the book, the browser
+	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope
+
+lint: .venv/installed  ## mend the layout of the code, then say what else is wrong
+	@$(RUN) -m ruff format . && $(RUN) -m pytest -q tests/test_house.py
+
+lab: .venv/installed  ## open the notebooks in JupyterLab
+	.venv/bin/jupyter-lab notebooks
+
+notebooks: .venv/installed  ## execute all notebooks, then write the page of claims
+	$(RUN) tools/execute_notebooks.py && $(RUN) tools/make_claims.py
+
+pages: .venv/installed  ## write again what is generated from _config.yml and the notebooks
+	$(RUN) tools/sync_pages.py && $(RUN) tools/make_claims.py
+
+serve: book  ## build the book and show it at http://localhost:8000
+	$(RUN) -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+bench: .venv/installed  ## time the package against torch's own attention and against lower bounds
+	$(RUN) -m benchmarks
+
+.venv/installed: requirements.txt pyproject.toml
+	test -x $(RUN) || $(PYTHON) -m venv .venv
+	$(RUN) -m pip install --quiet -r requirements.txt -e ".[book,dev]" && touch $@

@@ -1,0 +1,64 @@
+"""Figures of the course: one style sheet, and the few drawings that several pages share. Needs ``attnlib[book]``."""
+
+from collections.abc import Callable
+
+import matplotlib.pyplot as plt
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from torch import Tensor
+
+BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
+"""The colours of the style sheet's cycle, in its order: Okabe and Ito's palette, which the colour-blind can tell apart."""
+
+
+def use_style() -> None:
+    """Switch matplotlib to the style sheet of the course (``attnlib/plots.mplstyle``)."""
+    plt.style.use("attnlib.plots")
+
+
+def grid(
+    extent: tuple[float, float, float, float], resolution: int = 120
+) -> tuple[Float[Tensor, "points 2"], Float[Tensor, "x"], Float[Tensor, "y"]]:
+    """Points of a rectangle: all of them ``[resolution ** 2, 2]`` with y as the slow index, and the values of x and of y.
+
+    The extent is ``(left, right, bottom, top)``. Raises ValueError unless left < right and bottom < top.
+    """
+    left, right, bottom, top = extent
+    if not (left < right and bottom < top):
+        raise ValueError(f"extent is {extent}; expected (left, right, bottom, top) with left < right and bottom < top")
+    x, y = torch.linspace(left, right, resolution), torch.linspace(bottom, top, resolution)
+    rows, columns = torch.meshgrid(y, x, indexing="ij")
+    return torch.stack([columns.flatten(), rows.flatten()], dim=-1), x, y
+
+
+def landscape(
+    ax: Axes,
+    energy: Callable[[Float[Tensor, "points 2"]], Float[Tensor, "points"]],
+    extent: tuple[float, float, float, float] = (-3, 3, -3, 3),
+    *,
+    levels: int = 22,
+    resolution: int = 120,
+) -> None:
+    """Fill the axes with the contours of an energy over the plane, dark where it is low.
+
+    Takes an energy of points ``[points, 2]`` to ``[points]``. The levels lie closer together near the bottom, where the
+    valleys are. Raises ValueError as :func:`grid`.
+    """
+    points, x, y = grid(extent, resolution)
+    with torch.no_grad():
+        values = energy(points).reshape(resolution, resolution)
+    low, high = values.min(), values.max()
+    steps = low + (high - low) * torch.linspace(0, 1, levels) ** 1.7
+    colors = plt.get_cmap("Blues_r")(torch.linspace(0.3, 1, levels - 1).numpy())  # light enough for black marks
+    ax.contourf(x, y, values, levels=steps, colors=colors)
+    ax.contour(x, y, values, levels=steps, colors="white", linewidths=0.5, linestyles="solid", alpha=0.7)
+    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    ax.grid(visible=False)
+
+
+def path(ax: Axes, states: Float[Tensor, "steps n 2"], *, color: str = RED, label: str | None = None) -> None:
+    """Draw trajectories in the plane, ``[steps, n, 2]``: an open circle at the start, a dot at each step."""
+    for index, track in enumerate(states.detach().unbind(1)):
+        ax.plot(*track.T, "-o", color=color, markersize=3.5, linewidth=1.3, label=label if index == 0 else None)
+        ax.plot(*track[0], "o", color="white", markeredgecolor=color, markersize=7)

@@ -1,0 +1,31 @@
+"""Random tensors from a seed, and the hypothesis strategies for shapes, masks, temperatures and dtypes."""
+
+import math
+
+import torch
+from hypothesis import strategies as st
+
+seeds = st.integers(0, 2**31)
+sizes = st.integers(1, 5)
+batches = st.lists(st.integers(1, 3), max_size=3).map(tuple)
+dtypes = st.sampled_from([torch.float16, torch.bfloat16, torch.float32, torch.float64])
+ordinary_betas = st.floats(0.01, 20)
+betas = st.one_of(st.sampled_from([0, 0.0, 1, math.inf, 1e-300, 1e-20, 1e6, 1e20, 1e38, 1e300]), ordinary_betas)
+
+
+def normal(*shape, seed=0, dtype=torch.float64, scale=1.0, grad=False):
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * scale
+    return drawn.to(dtype).requires_grad_(grad)
+
+
+def mask_of(*shape, seed=0):
+    """A random mask with about half its entries True, and at least one in each row."""
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.rand(shape, generator=generator) < 0.5
+    kept = torch.randint(shape[-1], shape[:-1], generator=generator)
+    return mask.scatter(-1, kept[..., None], True)
+
+
+def close(a, b, atol=1e-10, rtol=0.0):
+    torch.testing.assert_close(a, b, atol=atol, rtol=rtol)

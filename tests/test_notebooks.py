@@ -1,0 +1,190 @@
+"""The chapters' notebooks: their form, their measures, their claims, and that executing them again changes no byte."""
+
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+import course
+import make_claims
+import pytest
+import sync_pages
+import yaml
+from execute_notebooks import tidy
+
+PAGES = course.notebooks()
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+
+
+def lines(cell):
+    return len(cell.source.splitlines())
+
+
+def pictures(cell):
+    return [output for output in cell.outputs if "image/png" in output.get("data", {})]
+
+
+def test_there_are_pages():
+    assert PAGES
+
+
+@every_page
+def test_was_executed_in_order_and_without_errors(path):
+    cells = course.code_cells(course.read(path))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+
+
+@every_page
+def test_is_as_the_executor_writes_it(path):
+    assert course.text(tidy(course.read(path))) == path.read_text(encoding="utf-8"), "run: make notebooks"
+    assert path.stat().st_size < 2_000_000
+
+
+@every_page
+def test_names_no_place_on_a_machine(path):
+    found = re.findall(
+        r"(?<![\w.:/])/(?:home|root|usr|tmp|var|work|opt|Users|private)/[\w./-]+", path.read_text(encoding="utf-8")
+    )
+    assert not found
+
+
+@every_page
+def test_every_figure_has_a_caption_and_an_alternative_text(path):
+    for cell in course.code_cells(course.read(path)):
+        if pictures(cell) or "plt.show()" in cell.source:
+            said = cell.metadata.get("mystnb", {})
+            caption, alt = said.get("figure", {}).get("caption", ""), said.get("image", {}).get("alt", "")
+            assert len(caption.split()) >= 6, f"caption of\n{cell.source}"
+            assert len(alt.split()) >= 8, f"alternative text of\n{cell.source}"
+            assert caption != alt
+
+
+@every_page
+def test_keeps_the_measures_of_a_page(path):
+    nb = course.read(path)
+    sizes = [lines(cell) for cell in course.code_cells(nb)]
+    assert 15 <= len(sizes) <= 35
+    assert statistics.median(sizes) <= 8
+    assert max(sizes) <= 25, max(course.code_cells(nb), key=lines).source
+    assert 1500 <= course.words(nb) <= 3500
+
+
+@every_page
+def test_reads_well_in_colab(path):
+    prose = [cell.source for cell in course.read(path).cells if cell.cell_type == "markdown"]
+    shown_raw = re.compile(
+        r"^\s*(?:```|:::+|~~~)\s*\{[\w:-]+\}|\{(?:eq|ref|numref|doc|cite\w*|math|term|prf:ref)(?::\w+)?\}`", re.MULTILINE
+    )
+    assert not [source for source in prose if shown_raw.search(source)]
+
+
+@every_page
+def test_title_carries_the_number_of_the_file(path):
+    number, letter = re.match(r"0*(\d+)([a-z]?)_", path.name).groups()
+    assert course.title(course.read(path)).startswith(f"{number}{letter}. ")
+
+
+@every_page
+def test_begins_with_title_generated_line_and_set_up(path):
+    nb = course.read(path)
+    assert nb.cells[0].source.startswith("# ")
+    assert course.has_tag(nb.cells[1], "generated")
+    setup = course.code_cells(nb)[0]
+    assert course.has_tag(setup, "setup")
+    assert lines(setup) <= 6
+    assert not setup.outputs
+
+
+def test_set_up_cell_is_the_same_on_every_page():
+    assert len({course.code_cells(course.read(path))[0].source for path in PAGES}) == 1
+
+
+def test_generated_lines_and_addresses_are_up_to_date():
+    assert not sync_pages.stale(), "run: make pages"
+
+
+def test_a_new_address_reaches_every_file(tmp_path):
+    where = course.repository()
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(PAGES[0], tmp_path / "notebooks")
+    (tmp_path / "README.md").write_text(f"{where.url} and {where.slug.replace('/', '.github.io/')}")
+    moved = {"repository": {"url": "https://github.com/someone/elsewhere", "branch": "next"}}
+    (tmp_path / "_config.yml").write_text(yaml.safe_dump(moved))
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    found = {path.name: content for path, content in sync_pages.stale(tmp_path).items()}
+    assert found["README.md"] == "https://github.com/someone/elsewhere and someone.github.io/elsewhere"
+    assert "git+https://github.com/someone/elsewhere@next" in found[PAGES[0].name]
+    assert where.slug not in found[PAGES[0].name]
+
+
+# Claims
+
+
+def test_page_of_claims_is_up_to_date():
+    assert (course.ROOT / make_claims.PAGE).read_text(encoding="utf-8") == make_claims.page(), "run: make notebooks"
+
+
+def code_cell(source, *shown):
+    outputs = [
+        {
+            "output_type": "display_data",
+            "metadata": {},
+            "data": {"text/plain": f"claim {id} | a sentence | measured 1 | bound < 2 | \u2713"},
+        }
+        for id in shown
+    ]
+    return {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": outputs, "source": source}
+
+
+@pytest.mark.parametrize(
+    ("cells", "complaint"),
+    [
+        ([code_cell('claim("3.1", "a sentence", 1, below=2)')], "its output shows"),
+        ([code_cell("for i in ids:\n    claim(i, 'a sentence', 1, below=2)", "3.1")], "makes the claims"),
+        ([code_cell('claim("4.1", "a sentence", 1, below=2)', "4.1")], "not one of chapter 3"),
+        ([code_cell('claim("3.1", "a sentence", 1, below=2)', "3.1")] * 2, "already made"),
+    ],
+    ids=["no output", "id not written out", "another chapter", "twice"],
+)
+def test_page_of_claims_refuses(tmp_path, cells, complaint):
+    path = tmp_path / "03b_page.ipynb"
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    with pytest.raises(make_claims.ClaimsError, match=complaint):
+        make_claims.collect([path])
+
+
+def test_sanitizer_masks_what_was_measured_and_nothing_else():
+    from attnlib.claims import Claim
+
+    rules = re.findall(r"^regex: (.*)\nreplace: (.*)$", (course.ROOT / "tests/nbval_sanitize.cfg").read_text(), re.MULTILINE)
+
+    def masked(id, sentence, measured, bound):
+        made = Claim(id, sentence, measured, bound)
+        shown = [str(made), made._repr_html_()]
+        for regex, replacement in rules:
+            shown = [re.sub(regex, replacement, one) for one in shown]
+        return shown
+
+    reference = masked("3.2", "a sentence", "1.2e-08", "< 1e-06")
+    assert masked("3.2", "a sentence", "0.5", "< 1e-06") == reference
+    for other in [("3.3", "a sentence", "1", "< 1e-06"), ("3.2", "another", "1", "< 1e-06"), ("3.2", "a sentence", "1", "< 2")]:
+        assert all(one != two for one, two in zip(masked(*other), reference, strict=True))
+
+
+# Executing again
+
+
+@every_page
+def test_executing_twice_gives_the_same_bytes(path, tmp_path):
+    """Measured values and pictures may differ from the committed file, made on another processor; nbval compares the rest."""
+    tool, copy, texts = course.ROOT / "tools" / "execute_notebooks.py", tmp_path / path.name, []
+    for _ in range(2):
+        shutil.copy(path, copy)
+        done = subprocess.run([sys.executable, tool, copy], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        texts.append(copy.read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]

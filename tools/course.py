@@ -1,0 +1,90 @@
+"""What the other tools and the tests need to know about the course: where it is, how its notebooks are read and written."""
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+CLAIM_LINE = re.compile(r"claim (\S+) \| (.+?) \| measured (.+?) \| bound (.+?) \| \u2713")
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+}
+_MATH_OR_CODE = re.compile(r"```.*?```|\$\$.*?\$\$(?:\s*\([\w-]+\))?|\$[^$\n]+\$|`[^`\n]+`", re.DOTALL)
+_TAG_OR_TARGET = re.compile(r"<[^>]+>|\]\([^)]*\)")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The repository's address, as ``_config.yml`` has it: the only place where it is written by hand."""
+
+    url: str
+    branch: str
+
+    @property
+    def slug(self) -> str:
+        return self.url.removeprefix("https://github.com/")
+
+
+def repository(root: Path = ROOT) -> Repository:
+    stated = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["repository"]
+    return Repository(stated["url"].rstrip("/"), stated["branch"])
+
+
+def notebooks(root: Path = ROOT) -> list[Path]:
+    return sorted((root / "notebooks").glob("*.ipynb"))
+
+
+def read(path: Path) -> Any:
+    """Read a notebook. Cells without an id get one from their place, not a random one as nbformat would give."""
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw["nbformat_minor"] = max(raw.get("nbformat_minor", 0), 5)
+    for index, cell in enumerate(raw["cells"]):
+        cell.setdefault("id", f"cell-{index}")
+    return nbformat.reads(json.dumps(raw), as_version=4)
+
+
+def text(nb: Any) -> str:
+    """The bytes a notebook is committed as: keys sorted, one space of indentation, lines split."""
+    return nbformat.writes(nb, version=nbformat.NO_CONVERT) + "\n"
+
+
+def code_cells(nb: Any) -> list[Any]:
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def has_tag(cell: Any, tag: str) -> bool:
+    return tag in cell.metadata.get("tags", [])
+
+
+def words(nb: Any) -> int:
+    """How many words of prose a page has: no formulas, no code, no generated line."""
+    prose = "\n".join(c.source for c in nb.cells if c.cell_type == "markdown" and not has_tag(c, "generated"))
+    return len(re.findall(r"[^\W\d_][\w'\u2019-]*", _TAG_OR_TARGET.sub(" ", _MATH_OR_CODE.sub(" ", prose))))
+
+
+def title(nb: Any) -> str:
+    """The page's first heading."""
+    return nb.cells[0].source.splitlines()[0].removeprefix("# ")
+
+
+def claims_asked(cell: Any) -> list[str | None]:
+    """The ids of the calls of ``claim`` in a cell; None for an id that is not written out."""
+    plain = "\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in cell.source.splitlines())
+    calls = [node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Call)]
+    calls.sort(key=lambda call: (call.lineno, call.col_offset))
+    names = [(call, call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) for call in calls]
+    firsts = [(call.args or [k.value for k in call.keywords if k.arg == "id"])[0] for call, name in names if name == "claim"]
+    return [first.value if isinstance(first, ast.Constant) else None for first in firsts]
+
+
+def claims_shown(cell: Any) -> list[tuple[str, str, str]]:
+    """The claims in a cell's outputs, each as id, sentence, bound."""
+    texts = [o.get("text", "") if o.output_type == "stream" else o.get("data", {}).get("text/plain", "") for o in cell.outputs]
+    return [(id, sentence, bound) for id, sentence, _, bound in CLAIM_LINE.findall("\n".join(texts))]

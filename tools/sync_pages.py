@@ -1,0 +1,101 @@
+"""Write what every page has in common: the generated line, the set-up cell, and the repository's address wherever it stands.
+
+    python tools/sync_pages.py [--check]
+
+Only ``_config.yml`` is edited by hand. When its address changes, the one in the notebooks' set-up cells says what it was, and
+is replaced in every text file. With --check nothing is written: it fails and names what is stale.
+"""
+
+import argparse
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import course
+import nbformat
+
+SETUP = """\
+import importlib.util
+
+if importlib.util.find_spec("attnlib") is None:  # in Colab: add the course's package, keep the torch that is there
+    %pip install -q "attnlib[book] @ git+{url}@{branch}"
+from attnlib import plots
+plots.use_style()"""
+_ADDRESS_IN_SETUP = re.compile(r"git\+https://github\.com/([^@\s]+)@")
+_TEXT = {".md", ".cff", ".toml", ".yml", ".yaml", ".py", ".css", ".js", ".bib", ""}
+
+
+def minutes(nb: Any) -> int:
+    """Minutes to read a page: 180 words, or two code cells, a minute, to the next five."""
+    return 5 * math.ceil((course.words(nb) / 180 + len(course.code_cells(nb)) / 2) / 5)
+
+
+def line(nb: Any, name: str, where: course.Repository) -> str:
+    place = f"{where.branch}/notebooks/{name}"
+    colab = f"https://colab.research.google.com/github/{where.slug}/blob/{place}"
+    return f"[Open in Colab]({colab}) \u00b7 [Download]({where.url}/raw/{place}) \u00b7 {minutes(nb)} minutes to read"
+
+
+def synced(path: Path, where: course.Repository) -> str:
+    """The text of a notebook with its generated line (second cell) and its set-up cell (first code cell) as they should be."""
+    nb = course.read(path)
+    setup = SETUP.format(url=where.url, branch=where.branch)
+    cells = [cell for cell in nb.cells if not course.has_tag(cell, "generated")]
+    generated = nbformat.v4.new_markdown_cell(line(nb, path.name, where), id="generated-line", metadata={"tags": ["generated"]})
+    cells.insert(1, generated)
+    found = [cell for cell in cells if course.has_tag(cell, "setup")]
+    if found:
+        found[0].source = setup
+    else:
+        first = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), len(cells))
+        cells.insert(first, nbformat.v4.new_code_cell(setup, id="set-up", metadata={"tags": ["setup"]}))
+    nb.cells = cells
+    return course.text(nb)
+
+
+def former(root: Path) -> str | None:
+    """The address, as OWNER/NAME, at the last run."""
+    for path in course.notebooks(root):
+        found = _ADDRESS_IN_SETUP.search(path.read_text(encoding="utf-8"))
+        if found:
+            return found[1]
+    return None
+
+
+def moved(content: str, old: str, new: str) -> str:
+    """Text in which the repository OWNER/NAME and its site OWNER.github.io/NAME have moved."""
+    return content.replace(old, new).replace(old.replace("/", ".github.io/"), new.replace("/", ".github.io/"))
+
+
+def stale(root: Path = course.ROOT) -> dict[Path, str]:
+    """Files that are not as they should be, with what they should contain."""
+    where, old = course.repository(root), former(root)
+    wanted = {}
+    if old not in (None, where.slug):
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard"], cwd=root, text=True, capture_output=True, check=True
+        )
+        for path in (root / name for name in listed.stdout.splitlines()):
+            if path.suffix in _TEXT and path.name != "_config.yml" and path.is_file():
+                wanted[path] = moved(path.read_text(encoding="utf-8"), old, where.slug)
+    wanted.update({path: synced(path, where) for path in course.notebooks(root)})
+    return {path: content for path, content in wanted.items() if content != path.read_text(encoding="utf-8")}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when something is stale")
+    check = parser.parse_args(arguments).check
+    found = stale()
+    for path, content in found.items():
+        print(f"{path.relative_to(course.ROOT)} {'is stale; run: make pages' if check else 'written'}")
+        if not check:
+            path.write_text(content, encoding="utf-8")
+    return check and bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
