@@ -73,11 +73,15 @@ def check_choice(name: str, choice: object, allowed: tuple[object, ...]) -> None
         raise ValueError(f"{name} is {choice!r}; expected one of {', '.join(map(repr, allowed))}")
 
 
-def check_states(first: str, a: Tensor, second: str, b: Tensor) -> None:
-    """Raise unless a is [*batch, n, d] and b is [*batch, m, d] with m >= 1 and d >= 1, both finite and of one dtype."""
-    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
+def check_states(first: str, a: Tensor, second: str, b: Tensor, *, one_width: bool = True) -> None:
+    """Raise unless a is [*batch, n, d] and b is [*batch, m, d] with m >= 1 and d >= 1, both finite and of one dtype.
+
+    With ``one_width=False`` b may have a width of its own, [*batch, m, c].
+    """
+    if a.ndim < 2 or b.ndim < 2 or (one_width and a.shape[-1] != b.shape[-1]) or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(
-            f"{first} has shape {tuple(a.shape)} and {second} {tuple(b.shape)}; expected [*batch, n, d] and [*batch, m, d]"
+            f"{first} has shape {tuple(a.shape)} and {second} {tuple(b.shape)}; "
+            f"expected [*batch, n, d] and [*batch, m, {'d' if one_width else 'c'}]"
         )
     if 0 in b.shape[-2:]:
         raise ValueError(f"{second} has shape {tuple(b.shape)}; expected at least one row and one column")

@@ -1,4 +1,4 @@
-"""Attention: scores, masks, the average over values, and softmax attention as a module (chapter 2)."""
+"""Attention: scores, places, masks, the average over values, and softmax attention as a module (chapter 2)."""
 
 import math
 from dataclasses import dataclass
@@ -38,6 +38,91 @@ def dot_scores(query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m 
     """
     check_states("query", query, "key", key)
     return query @ key.mT
+
+
+def bilinear_scores(
+    query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m c"], weight: Float[Tensor, "d c"]
+) -> Float[Tensor, "*batch n m"]:
+    r"""Scores ``s_ij = q_i . W k_j``: a learned comparison of two spaces, which may have different widths.
+
+    Takes ``[*batch, n, d]``, ``[*batch, m, c]`` and ``[d, c]``, returns ``[*batch, n, m]``. With ``W = 1`` these are
+    :func:`dot_scores`, and with ``W = A^T B`` the dot products of ``A q`` and ``B k``: the query and key maps of a transformer.
+
+    Raises:
+        ValueError: shapes that do not fit, different dtypes, non-finite entries.
+
+    Source: Luong et al. 2015, eq. (8), "general".
+    """
+    check_states("query", query, "key", key, one_width=False)
+    _check_weight("weight", weight, (query.shape[-1], key.shape[-1]), query)
+    return query @ weight @ key.mT
+
+
+def additive_scores(
+    query: Float[Tensor, "*batch n d"],
+    key: Float[Tensor, "*batch m c"],
+    weight_query: Float[Tensor, "h d"],
+    weight_key: Float[Tensor, "h c"],
+    vector: Float[Tensor, "h"],
+) -> Float[Tensor, "*batch n m"]:
+    r"""Scores ``s_ij = v . tanh(W_q q_i + W_k k_j)``: a small network compares; no score exceeds ``|v_1| + ... + |v_h|``.
+
+    Takes ``[*batch, n, d]``, ``[*batch, m, c]``, ``[h, d]``, ``[h, c]`` and ``[h]``, returns ``[*batch, n, m]``. Holds
+    ``[*batch, n, m, h]`` numbers on the way.
+
+    Raises:
+        ValueError: shapes that do not fit, different dtypes, non-finite entries.
+
+    Source: Bahdanau et al. 2015, appendix A.1.2.
+    """
+    check_states("query", query, "key", key, one_width=False)
+    _check_weight("vector", vector, vector.shape if vector.ndim == 1 else ("h",), query)
+    _check_weight("weight_query", weight_query, (len(vector), query.shape[-1]), query)
+    _check_weight("weight_key", weight_key, (len(vector), key.shape[-1]), query)
+    hidden = (query @ weight_query.mT)[..., :, None, :] + (key @ weight_key.mT)[..., None, :, :]
+    return hidden.tanh() @ vector
+
+
+def _check_weight(name: str, weight: Tensor, shape: tuple[int | str, ...], like: Tensor) -> None:
+    if tuple(weight.shape) != tuple(shape):
+        raise ValueError(f"{name} has shape {tuple(weight.shape)}; expected {tuple(shape)}")
+    check_floating(**{"query": like, name: weight})
+    check_finite(**{name: weight})
+
+
+def sinusoids(
+    n: int,
+    dim: int,
+    *,
+    base: float | int = 10_000.0,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, "{n} {dim}"]:
+    r"""Encode places 0 to n - 1 by the hands of dim / 2 clocks, each slower than the one before: ``[n, dim]``.
+
+    .. math:: p_{t, 2i} = \sin \omega_i t, \qquad p_{t, 2i+1} = \cos \omega_i t, \qquad \omega_i = \mathrm{base}^{-2i/\mathrm{dim}}
+
+    A shift of t turns every hand by its own angle, so ``p_s . p_t`` depends on ``t - s`` alone. The dtype is torch's default
+    unless given.
+
+    Raises:
+        ValueError: n or dim that are not integers of at least 1, an odd dim, a base that is not finite and above 1.
+
+    Source: Vaswani et al. 2017, section 3.5.
+
+    >>> sinusoids(2, 4, base=100)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0998, 0.9950]])
+    """
+    check_count("n", n)
+    check_count("dim", dim, least=2)
+    if dim % 2:
+        raise ValueError(f"dim is {dim}; expected an even number, a sine and a cosine for each frequency")
+    if not 1 < base < math.inf:
+        raise ValueError(f"base is {base}; expected a finite number above 1")
+    frequency = base ** -(torch.arange(0, dim, 2, dtype=torch.float64, device=device) / dim)
+    angle = torch.arange(n, dtype=torch.float64, device=device)[:, None] * frequency
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1).to(dtype or torch.get_default_dtype())
 
 
 def causal_mask(n: int, m: int | None = None, *, device: torch.device | str | None = None) -> Bool[Tensor, "queries keys"]:
@@ -350,7 +435,10 @@ class SoftmaxAttention(Mixer):
         context: Float[Tensor, "batch m context_dim"] | None = None,
         mask: Bool[Tensor, "batch m"] | Bool[Tensor, "batch n m"] | None = None,
     ) -> AttentionRecord:
-        """Queries, keys, values, scores and weights of each head, and the output: same arguments as the call."""
+        """Queries, keys, values, scores, weights and output of a call, as in :class:`AttentionRecord`.
+
+        Shapes and errors are those of the call.
+        """
         query, key, value, mask, rows = self._split(x, context, mask)
         scores = query @ key.mT
         weights = _weights(query, key, self.beta, mask).to(query.dtype)

@@ -315,7 +315,11 @@ class EnergyAttention(Mixer):
         context: Float[Tensor, "batch m context_dim"] | None = None,
         mask: Bool[Tensor, "batch m"] | Bool[Tensor, "batch n m"] | None = None,
     ) -> Descent:
-        """Return the descent of each head: states ``[steps + 1, batch, heads, n, d]``, energies, gradient norms."""
+        """Return the descent of each head: states ``[steps + 1, batch, heads, n, d]``, energies, gradient norms.
+
+        Arguments and errors are those of the call. With ``empty="zero"`` a state that feels no memory keeps descending the
+        quadratic term here; the call puts a zero in its place.
+        """
         query, key, _, mask, _ = self._split(x, context, mask)
         return descend(self._energy_of(key.detach(), mask), query, steps=self.steps, step_size=self.step_size)
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 torch.set_num_threads(1)
 os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # for the kernels that run the notebooks
 settings.register_profile(
-    "attnlib", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
+    "attnlib", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("attnlib")
 

@@ -20,11 +20,11 @@ HOLDS = [
     (
         torch.ones(2, 2),
         {"expected": torch.ones(2, 2) + 1e-3, "atol": 0.01},
-        "measured deviation 0.001 | bound deviation ≤ 0.01",
+        "measured Δ 0.001 | bound Δ ≤ 0.01",
     ),
     (torch.ones((), dtype=torch.float16, requires_grad=True), {"above": 0.5}, "measured 1 | bound > 0.5"),
     (np.float32(0.25), {"below": 1}, "measured 0.25 | bound < 1"),
-    ([1.0, 2.0], {"expected": [1.0, 2.0], "atol": 1e-9}, "measured deviation 0 | bound deviation ≤ 1e-09"),
+    ([1.0, 2.0], {"expected": [1.0, 2.0], "atol": 1e-9}, "measured Δ 0 | bound Δ ≤ 1e-09"),
 ]
 
 
@@ -44,7 +44,7 @@ FAILS = [
     (torch.tensor([1.0, 3.0]), {"below": 2}, "measured 3, expected < 2"),
     (torch.tensor([1.0, 3.0]), {"above": 2}, "measured 1, expected > 2"),
     (torch.tensor([0.5, 1.5]), {"between": (0, 1)}, r"measured 1.5, expected in \[0, 1\]"),
-    (torch.zeros(2), {"expected": torch.tensor([0.0, 0.5]), "atol": 0.1}, "measured deviation 0.5, expected deviation ≤ 0.1"),
+    (torch.zeros(2), {"expected": torch.tensor([0.0, 0.5]), "atol": 0.1}, "measured Δ 0.5, expected Δ ≤ 0.1"),
 ]
 
 

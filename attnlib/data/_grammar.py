@@ -1,0 +1,347 @@
+"""The grammar of the generated corpus: German and English said together, each word with the unit of meaning it belongs to."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from attnlib.data._lexicon import ADJECTIVES, MODALS, NOUNS, NUMBERS, PERSONAL, PLACES, STATES, TIMES, VERBS
+
+Word = tuple[str, frozenset[int]]
+"""A word and the units of meaning that it says; words of the two languages that share a unit are aligned."""
+
+ARTICLES = {"def": ("the", "the"), "dies": ("this", "these"), "mein": ("my", "my")}
+"""Determiners that exist in both numbers: English singular and plural. The others are ``ein``, ``kein`` and numbers."""
+
+GENDERS = ("m", "f", "n", "pl")
+DEF = {
+    "nominative": dict(zip(GENDERS, ("der", "die", "das", "die"), strict=True)),
+    "accusative": dict(zip(GENDERS, ("den", "die", "das", "die"), strict=True)),
+    "dative": dict(zip(GENDERS, ("dem", "der", "dem", "den"), strict=True)),
+}
+EIN = {
+    "nominative": dict(zip(GENDERS, ("", "e", "", "e"), strict=True)),
+    "accusative": dict(zip(GENDERS, ("en", "e", "", "e"), strict=True)),
+    "dative": dict(zip(GENDERS, ("em", "er", "em", "en"), strict=True)),
+}
+PRONOUNS = {
+    # nominative, accusative, dative, English subject and object, who is spoken of, form of the verb
+    "ich": ("mich", "mir", "I", "me", "we", "first"),
+    "wir": ("uns", "uns", "we", "us", "we", "plural"),
+    "er": ("ihn", "ihm", "he", "him", "he", "third"),
+    "sie": ("sie", "ihr", "she", "her", "she", "third"),
+}
+
+
+def determiner(kind: str, case: str, gender: str) -> str:
+    """The German determiner of a kind: ``def``, ``dies``, ``ein``, ``kein`` or ``mein``; gender ``pl`` is the plural."""
+    if kind == "def":
+        return DEF[case][gender]
+    if kind == "dies":
+        return "dies" + {"ie": "e", "as": "es"}.get(DEF[case][gender][1:], DEF[case][gender][1:])
+    return kind + EIN[case][gender]
+
+
+def adjective_ending(kind: str, case: str, gender: str) -> str:
+    """Weak endings after der-words, mixed after ein-words, strong after numbers (which are plural here)."""
+    if kind == "number":
+        return "en" if case == "dative" else "e"
+    if gender == "pl" or case == "dative" or (gender == "m" and case == "accusative"):
+        return "en"
+    if kind in ("def", "dies"):
+        return "e"
+    return {"m": "er", "f": "e", "n": "es"}[gender]
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun in both languages; ``weak`` nouns take their plural form in the singular's oblique cases."""
+
+    german: str
+    gender: str
+    plural: str
+    english: str
+    english_plural: str
+    weak: bool
+
+    def decline(self, case: str, plural: bool) -> str:
+        """The German form in a case and number."""
+        if plural:
+            return self.plural + ("n" if case == "dative" and self.plural[-1] not in "ns" else "")
+        return self.plural if self.weak and case != "nominative" else self.german
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb in both languages: forms of the German stem, separable prefix (or nothing), English base and third person."""
+
+    infinitive: str
+    third: str
+    prefix: str
+    english: str
+    english_third: str
+
+    def form(self, person: str) -> str:
+        """The finite form without its prefix: person is ``first``, ``third`` or ``plural``."""
+        if person == "first":
+            stem = self.infinitive[:-2] if self.infinitive.endswith("en") else self.infinitive[:-1]
+            return self.third if self.infinitive == "wissen" else stem + "e"
+        return self.third if person == "third" else self.infinitive
+
+
+def _noun(line: str) -> Noun:
+    german, gender, plural, english, english_plural = line.split()
+    return Noun(german.rstrip("+"), gender, plural, english, english_plural, german.endswith("+"))
+
+
+def _verb(line: str) -> Verb:
+    infinitive, third, english, english_third = line.split()
+    prefix, _, stem = infinitive.rpartition("|")
+    return Verb(stem, third, prefix, english, english_third)
+
+
+LEXICON = {name: [_noun(line) for line in lines.split("\n") if line.strip()] for name, lines in NOUNS.items()}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words in both languages and, for a subject, the form of the verb it asks for."""
+
+    german: tuple[Word, ...] = ()
+    english: tuple[Word, ...] = ()
+    person: str = "third"
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """The parts of a clause before they are put in order."""
+
+    subject: Phrase
+    verb: Verb
+    units: tuple[int, int, int]
+    objects: tuple[Phrase, ...] = ()
+    pronoun: Phrase = field(default_factory=Phrase)
+    time: Phrase = field(default_factory=Phrase)
+    place: Phrase = field(default_factory=Phrase)
+    modal: str = ""
+    negation: str = ""
+    state: Phrase = field(default_factory=Phrase)
+
+
+def said(words: str, *units: int) -> tuple[Word, ...]:
+    """The words of a string (an underscore counts as a space), all with the same units."""
+    return tuple((word, frozenset(units)) for word in words.replace("_", " ").split())
+
+
+class Speaker:
+    """Says random sentences in both languages, from a random generator of Python's own."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.unit = rng, count()
+
+    def sentence(self) -> tuple[list[Word], list[Word]]:
+        """One sentence with its full stop or question mark: German words and English words."""
+        rng = self.rng
+        pattern = rng.choices(("main", "inverted", "question", "because", "that", "if"), (30, 26, 8, 14, 12, 10))[0]
+        if pattern in ("main", "inverted", "question"):
+            clause = self.clause(fronted=pattern == "inverted", question=pattern == "question")
+            parts = [german(clause, pattern)], [english(clause, pattern)]
+        elif pattern == "because":
+            main, reason, link = self.clause(short=True), self.clause(short=True), next(self.unit)
+            parts = (
+                [german(main, "main"), said(","), said("weil", link), german(reason, "final")],
+                [english(main, "main"), said("because", link), english(reason, "main")],
+            )
+        elif pattern == "that":
+            thinker, thought, link = self.thinker(), self.clause(short=True), next(self.unit)
+            parts = (
+                [german(thinker, "main"), said(",", link), said("dass", link), german(thought, "final")],
+                [english(thinker, "main"), said("that", link), english(thought, "main")],
+            )
+        else:
+            condition, main, link, comma = self.clause(short=True), self.clause(short=True), next(self.unit), next(self.unit)
+            parts = (
+                [said("wenn", link), german(condition, "final"), said(",", comma), german(main, "question")],
+                [said("if", link), english(condition, "main"), said(",", comma), english(main, "main")],
+            )
+        end = said("?" if pattern == "question" else ".", next(self.unit))
+        return tuple([word for part in (*side, end) for word in part] for side in parts)  # type: ignore[return-value]
+
+    def noun_phrase(self, noun_class: str, case: str, kinds: str, *, plain: bool = False) -> Phrase:
+        """Determiner, perhaps adjectives, noun. Kinds is a string of determiners to choose from."""
+        rng, noun, kind = self.rng, self.rng.choice(LEXICON[noun_class]), self.rng.choice(kinds.split())
+        plural = kind == "number" or (kind in ARTICLES and rng.random() < 0.25)
+        gender, units = "pl" if plural else noun.gender, (next(self.unit), next(self.unit), next(self.unit))
+        german_words, english_words = [], []
+        adjective = "" if plain or rng.random() < 0.65 else rng.choice(_adjectives(noun_class))
+        if adjective:
+            stem, adjective = adjective.split()
+            inflected = stem.removesuffix("e") + adjective_ending(kind, case, gender)
+            german_words, english_words = [*said(inflected, units[1])], [*said(adjective, units[1])]
+        english_words += said(noun.english_plural if plural else noun.english, units[2])
+        if kind == "number":
+            article, translated = rng.choice(list(NUMBERS.items()))
+        else:
+            article = determiner(kind, case, gender)
+            vowel = english_words[0][0][0] in "aeiou"
+            translated = {"ein": "an" if vowel else "a", "kein": "no"}.get(kind) or ARTICLES[kind][plural]
+        german_words = [*said(article, units[0]), *german_words, *said(noun.decline(case, plural), units[2])]
+        english_words = [*said(translated, units[0]), *english_words]
+        return Phrase(tuple(german_words), tuple(english_words), "plural" if plural else "third", kind)
+
+    def subject(self, classes: Iterable[str] = ("person",), *, plain: bool = False, kein: bool = True) -> Phrase:
+        """A noun phrase in the nominative, or a pronoun (persons only); ``kein`` says whether it may be nobody."""
+        noun_class = self.rng.choice(tuple(classes))
+        if noun_class == "person" and self.rng.random() < 0.25:
+            return self.pronoun("nominative")
+        kinds = "def def def def ein ein dies mein mein number" + " kein" * kein
+        return self.noun_phrase(noun_class, "nominative", kinds, plain=plain)
+
+    def pronoun(self, case: str, subject: Phrase | None = None) -> Phrase:
+        """A personal pronoun; as an object never one that speaks of the subject again."""
+        unit, taken = next(self.unit), subject.kind if subject else ""
+        allowed = [word for word, forms in PRONOUNS.items() if forms[4] != taken or case == "nominative"]
+        word = self.rng.choice(allowed)
+        accusative, dative, english_subject, english_object, kind, person = PRONOUNS[word]
+        form = {"nominative": word, "accusative": accusative, "dative": dative}[case]
+        translated = english_subject if case == "nominative" else english_object
+        return Phrase(said(form, unit), said(translated, unit), person, kind)
+
+    def time(self, kind: str, *, clock: bool = True) -> Phrase:
+        """An expression of time, ``fronted`` or ``frequency``, perhaps of the clock; the phrase's kind says which."""
+        german_words, english_words = (), ()
+        for word, translated in self.rng.choice([time for time in TIMES[kind] if clock or time[-1][0] != "Uhr"]):
+            unit = next(self.unit)
+            german_words, english_words = german_words + said(word, unit), english_words + said(translated, unit)
+        return Phrase(german_words, english_words, kind=kind)
+
+    def place(self) -> Phrase:
+        """A preposition with its dative; ``in dem`` becomes ``im``."""
+        preposition = self.rng.choice(("in", "in", "in", *PLACES))
+        translated, classes = PLACES[preposition]
+        noun, unit = self.noun_phrase(self.rng.choice(classes), "dative", "def def def ein dies"), next(self.unit)
+        german_words = said(preposition, unit) + noun.german
+        if [word for word, _ in german_words[:2]] == ["in", "dem"]:
+            german_words = (("im", german_words[0][1] | german_words[1][1]), *german_words[2:])
+        return Phrase(german_words, said(translated, unit) + noun.english)
+
+    def thinker(self) -> Clause:
+        """Who knows, believes, says or hopes: the main clause before ``dass``."""
+        verb = _verb(self.rng.choice(list(VERBS["that"])))
+        return Clause(self.subject(plain=True), verb, (next(self.unit), next(self.unit), next(self.unit)))
+
+    def clause(self, *, fronted: bool = False, question: bool = False, short: bool = False) -> Clause:
+        """A clause; ``fronted`` has a time that can stand first, ``short`` has few ornaments."""
+        rng = self.rng
+        frame = rng.choices(("accusative", "dative", "both", "none", "state"), (46, 10, 10, 22, 12))[0]
+        units = (next(self.unit), next(self.unit), next(self.unit))
+        if frame == "state":
+            clause = Clause(self.subject(plain=True, kein=not question), _verb("sein ist be is"), units, state=self.state())
+        else:
+            line, classes = rng.choice(list(VERBS[frame].items()))
+            subject = self.subject(classes if frame == "none" else ("person",), plain=short, kein=not question)
+            clause = Clause(subject, _verb(line), units)
+            clause = self.with_objects(clause, frame, line.split()[0], classes, short)
+        clause = self.with_negation(clause)
+        lexical = frame != "state" and not clause.negation
+        if fronted:
+            clause = replace(clause, time=self.time("fronted", clock=frame != "state"))
+        elif rng.random() < (0.1 if short else 0.3):
+            never_no = lexical and clause.subject.kind != "kein"
+            kind = "frequency" if never_no and rng.random() < 0.5 else "fronted"
+            clause = replace(clause, time=self.time(kind, clock=frame != "state"))
+        if lexical and clause.time.kind != "frequency" and clause.subject.kind != "kein" and rng.random() < 0.2:
+            clause = replace(clause, modal=rng.choice(list(MODALS)))
+        if lexical and frame in ("accusative", "none") and not short and rng.random() < 0.35:
+            clause = replace(clause, place=self.place())
+        return clause
+
+    def with_objects(self, clause: Clause, frame: str, infinitive: str, classes: tuple[str, ...], short: bool) -> Clause:
+        """Give the verb what it governs."""
+        if frame == "none":
+            return clause
+        personal = (frame == "accusative" and infinitive in PERSONAL) or (frame == "dative" and infinitive != "gratulieren")
+        if personal and self.rng.random() < 0.3:
+            return replace(clause, pronoun=self.pronoun(frame, clause.subject))
+        receiver = (self.noun_phrase("person", "dative", "def def ein mein", plain=True),) if frame == "both" else ()
+        case = "dative" if frame == "dative" else "accusative"
+        thing = self.noun_phrase(self.rng.choice(classes), case, "def def ein ein dies mein number", plain=short)
+        return replace(clause, objects=(*receiver, thing))
+
+    def with_negation(self, clause: Clause) -> Clause:
+        """Perhaps deny it: ``kein`` for an indefinite accusative object, ``nicht`` otherwise; never with a number."""
+        if clause.subject.kind == "kein" or self.rng.random() > 0.16:
+            return clause
+        last = clause.objects[-1] if clause.objects else None
+        if last is None or last.kind in ARTICLES:
+            return replace(clause, negation="nicht")
+        if last.kind == "ein":
+            (article, unit), *rest = last.german
+            denied = replace(last, german=(("k" + article, unit | {clause.units[2]}), *rest))
+            return replace(clause, objects=(*clause.objects[:-1], denied), negation="kein")
+        return clause
+
+    def state(self) -> Phrase:
+        """An adjective after ``sein``, which has no ending."""
+        word, unit = self.rng.choice(STATES), next(self.unit)
+        translated = next(line.split()[1] for line in ADJECTIVES if line.split()[0] == word)
+        return Phrase(said(word, unit), said(translated, unit))
+
+
+def _adjectives(noun_class: str) -> list[str]:
+    return [line for line, classes in ADJECTIVES.items() if noun_class in classes]
+
+
+def german(clause: Clause, order: str) -> tuple[Word, ...]:
+    """Put a clause in German order: ``main`` (verb second), ``inverted`` (time first), ``question``, ``final``."""
+    verb, (unit, modal_unit, negation_unit) = clause.verb, clause.units
+    person, last = clause.subject.person, ()
+    if clause.modal:
+        finite = said(MODALS[clause.modal][0] if person == "plural" else clause.modal, modal_unit)
+        last = said(verb.prefix + verb.infinitive, unit)
+    elif verb.infinitive == "sein":
+        finite = said({"first": "bin", "third": "ist", "plural": "sind"}[person], unit)
+    else:
+        form = verb.form(person)
+        finite = said(verb.prefix + form if order == "final" else form, unit)
+        last = said(verb.prefix, unit) if verb.prefix and order != "final" else ()
+    time = () if order == "inverted" else clause.time.german
+    objects = tuple(word for thing in clause.objects for word in thing.german)
+    nicht = said("nicht", negation_unit) if clause.negation == "nicht" else ()
+    middle = clause.pronoun.german + (objects + time if nicht else time + objects)
+    middle += nicht + clause.place.german + clause.state.german
+    if order == "main":
+        return clause.subject.german + finite + middle + last
+    if order == "inverted":
+        return clause.time.german + finite + clause.subject.german + middle + last
+    if order == "question":
+        return finite + clause.subject.german + middle + last
+    return clause.subject.german + middle + last + finite
+
+
+def english(clause: Clause, order: str) -> tuple[Word, ...]:
+    """Put a clause in English order: ``main`` and ``inverted`` differ in where the time stands; ``question``."""
+    verb, (unit, modal_unit, negation_unit) = clause.verb, clause.units
+    subject, third = clause.subject.english, clause.subject.person == "third"
+    often = clause.time.english if clause.time.kind == "frequency" else ()
+    not_ = said("not", negation_unit) if clause.negation else ()
+    base = often + said(verb.english, unit)
+    if clause.state.english:
+        be = said({"first": "am", "third": "is", "plural": "are"}[clause.subject.person], unit)
+        head = be + subject + not_ if order == "question" else subject + be + not_
+        head += clause.state.english
+    elif clause.modal in ("kann", "muss"):
+        modal = said(MODALS[clause.modal][1], modal_unit)
+        head = (modal + subject if order == "question" else subject + modal) + base
+    elif order == "question" or not_:
+        do = said("does" if third else "do", modal_unit if clause.modal else unit)
+        want = said("want_to", modal_unit) if clause.modal else ()
+        head = do + subject + not_ + want + base if order == "question" else subject + do + not_ + base
+    elif clause.modal:
+        head = subject + said("wants to" if third else "want to", modal_unit) + base
+    else:
+        head = subject + often + said(verb.english_third if third else verb.english, unit)
+    late = clause.time.english if not often else ()
+    tail = clause.pronoun.english + tuple(word for thing in clause.objects for word in thing.english) + clause.place.english
+    return late + head + tail if order == "inverted" else head + tail + late

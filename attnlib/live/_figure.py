@@ -1,0 +1,100 @@
+"""What all live figures share: one ES module that is a widget with a kernel and draws itself on a page without one."""
+
+import html
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import anywidget
+import traitlets
+
+_HERE = Path(__file__).parent
+_KIT = (_HERE / "kit.js").read_text(encoding="utf-8")
+_STARTER = (_HERE / "starter.js").read_text(encoding="utf-8")
+_WIDTH = 720
+
+
+class FigureError(traitlets.TraitError, ValueError):
+    """A trait of a figure got a value that it cannot take. The trait keeps its old value."""
+
+
+class LiveFigure(anywidget.AnyWidget):
+    """A figure that the reader can move, in Jupyter, in Colab and on a static page.
+
+    In Jupyter and Colab it is a widget: its traits can be set, observed and linked from Python. In the book there is no
+    kernel. There the same module runs from the page itself, which holds it, the values of the traits and a stand-in for the
+    widget's model. Nothing is fetched from elsewhere. Without JavaScript the page shows a still picture.
+
+    To write one, put two files beside each other, ``name.py`` and ``name.js``.
+
+    In Python, derive a class from this one:
+
+    - Its public traits, tagged ``sync=True``, are the state of the figure, plain numbers and lists. Put them into
+      ``__init__`` by name and refuse what the module cannot draw with a :class:`FigureError`.
+    - ``still()`` returns an SVG of the state as a string, drawn from numbers that ``attnlib`` computes. Two decimals are
+      enough: the notebooks are compared character by character.
+    - ``alt()`` says in a sentence what the still picture shows.
+
+    In JavaScript, define ``function render({ model, el })`` at the top level and end with ``export default { render };``:
+
+    - ``kit.js`` stands in front of every module. ``kit.card`` makes the ground of the figure, which follows the theme of the
+      page, ``kit.slider`` and ``kit.button`` its controls, ``kit.html`` and ``kit.svg`` elements, ``kit.frame`` redraws once
+      per frame, ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
+    - What the reader does goes to the model, ``kit.store(model, { beta: 2 })``, and only there. Draw when the model changes:
+      then Python, a second view and the reader see the same state.
+    - Compute everything in pure functions, export them, and set ``el.figure = { model, readout }``, the latter a function
+      that returns the numbers shown, for a test that compares them with ``attnlib``.
+    - Return a function that undoes what outlives the element: listeners of the model, observers.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "_esm" not in cls.__dict__:
+            cls._esm = _KIT + Path(inspect.getfile(cls)).with_suffix(".js").read_text(encoding="utf-8")
+        super().__init_subclass__(**kwargs)
+
+    def still(self) -> str:
+        """The state of the figure as an SVG, ``<svg ...>...</svg>``, for readers without JavaScript."""
+        raise NotImplementedError
+
+    def alt(self) -> str:
+        """What the still picture shows, in a sentence."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """The values of the figure's own synchronised traits, by name."""
+        common = anywidget.AnyWidget.class_traits(sync=True)
+        names = sorted(name for name in self.traits(sync=True) if name not in common and not name.startswith("_"))
+        return {name: getattr(self, name) for name in names}
+
+    def page(self) -> str:
+        """HTML that shows the figure without a kernel: the still picture, and the script that replaces it.
+
+        It is the same for the same state, and holds no identifiers: the script looks for figures that nobody has started.
+        """
+        name, state = type(self).__name__, html.escape(json.dumps(self.state(), sort_keys=True))
+        picture = f"data:image/svg+xml,{quote(self.still(), safe=' =:/;,()')}"
+        script = f"{self._esm}{_STARTER}kit.start({json.dumps(name)}, render);\n"
+        if "</script" in script or "<!--" in script:
+            raise ValueError(f"the module of {name} holds </script or <!--; expected neither: they end a script in HTML")
+        return (
+            f'<div data-live="{name}" data-state="{state}">'
+            f'<img alt="{html.escape(self.alt())}" width="{_WIDTH}" style="max-width:100%;height:auto" src="{picture}"></div>\n'
+            f'<script type="module">\n{script}</script>'
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in self.state().items())})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict] | None:
+        """The widget's view and, for pages without a kernel, HTML. Colab gets the view alone, so that it shows that one."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None and "google.colab" not in sys.modules:
+            bundle[0]["text/html"] = self.page()
+        return bundle
+
+
+def _short(value: Any) -> str:
+    return f"<{len(value)} numbers>" if isinstance(value, list) and len(value) > 8 else repr(value)

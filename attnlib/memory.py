@@ -1,0 +1,186 @@
+"""A memory network: attention in several hops, each asking with what the last one read (chapter 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnlib._checks import Empty, Scalar, check_beta, check_choice, check_count, check_finite, check_floating, check_states
+from attnlib.attention import attention_weights, sinusoids
+
+
+@dataclass(frozen=True)
+class Hops:
+    """What several hops did: ``query [*batch, hops, d]``, ``weights [*batch, hops, m]``, ``reading [*batch, hops, c]``."""
+
+    query: Float[Tensor, "*batch hops d"]
+    weights: Float[Tensor, "*batch hops m"]
+    reading: Float[Tensor, "*batch hops c"]
+
+
+def multi_hop(
+    query: Float[Tensor, "*batch d"],
+    key: Float[Tensor, "*batch m d"],
+    value: Float[Tensor, "*batch m c"],
+    maps: Sequence[Float[Tensor, "d c"]] = (),
+    *,
+    keep: bool = True,
+    beta: Scalar | None = None,
+    mask: Bool[Tensor, "*#batch m"] | None = None,
+    empty: Empty = "error",
+) -> Hops:
+    r"""Attend, turn what was read into the next question, and attend again: one hop more than there are maps.
+
+    .. math:: o^t = \sum_j a^t_j v_j, \qquad a^t_j \propto \exp(\beta\, k_j \cdot q^t), \qquad q^{t+1} = q^t + R^t o^t
+
+    The maps turn what was found into what is to be looked for, and away from the memory that was just read.
+
+    Args:
+        query: the question, ``[*batch, d]``.
+        key, value: the memories, ``[*batch, m, d]`` and ``[*batch, m, c]``.
+        maps: the matrices ``R``, each ``[d, c]``.
+        keep: whether the old question stays in the new one; otherwise ``q' = R o``.
+        beta: inverse temperature, default ``d ** -0.5``; a number in ``[0, inf]`` or a finite tensor without axes.
+        mask: boolean, broadcasts to ``[*batch, m]``; True means: may be attended to.
+        empty: a mask that allows nothing is an ``"error"`` (default), or its readings are ``"zero"``.
+
+    Returns:
+        :class:`Hops`.
+
+    Raises:
+        ValueError: shapes that do not fit, mixed or integer dtypes, non-finite entries, and what
+            :func:`~attnlib.attention.attend` raises about beta and the mask.
+
+    Source: Sukhbaatar et al. 2015, section 2.2, with a map on what was read.
+
+    >>> key = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
+    >>> turn = torch.tensor([[-1.0, 1.0], [1.0, -1.0]])  # away from what was read, towards the other
+    >>> multi_hop(key[0], key, key, [turn]).weights
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if query.ndim < 1:
+        raise ValueError(f"query has shape {tuple(query.shape)}; expected [*batch, d]")
+    query = query[..., None, :]
+    check_states("query", query, "key", key)
+    if value.shape[:-1] != key.shape[:-1]:
+        raise ValueError(f"value has shape {tuple(value.shape)}; expected {(*key.shape[:-1], 'c')}, one row per key")
+    check_floating(query=query, value=value)
+    check_finite(value=value)
+    shape = (query.shape[-1], value.shape[-1])
+    for matrix in maps:
+        if tuple(matrix.shape) != shape:
+            raise ValueError(f"maps has a matrix of shape {tuple(matrix.shape)}; expected {shape}")
+        check_floating(query=query, maps=matrix)
+    if beta is not None:
+        check_beta(beta, limits=True, like=query)
+    if mask is not None and mask.ndim:
+        mask = mask[..., None, :]
+    queries, weights, readings = [query], [], []
+    for matrix in (*maps, None):
+        weights.append(attention_weights(queries[-1], key, beta=beta, mask=mask, empty=empty))
+        readings.append(weights[-1] @ value)
+        if matrix is not None:
+            found = readings[-1] @ matrix.mT
+            queries.append(queries[-1] + found if keep else found)
+    return Hops(torch.cat(queries, -2), torch.cat(weights, -2), torch.cat(readings, -2))
+
+
+class MemoryNetwork(nn.Module):
+    r"""Answer questions about a list of facts by several hops of soft attention.
+
+    A sentence is the sum of its words' embeddings; a word has one for each place in the sentence. Facts have embeddings as
+    keys and others as values, the question has its own. The last reading goes through a linear map to a score for each word.
+    Nothing in this network tells one order of the facts from another, unless places are added to the keys.
+
+    Args:
+        vocabulary: number of words.
+        words: words in a sentence, those that fill up included.
+        dim: width of queries, keys and values.
+        hops: number of hops, each but the last with a map of its own.
+        places: ``"none"`` (default), ``"sinusoids"``, or ``"learned"`` for places that are parameters.
+        most: largest number of facts, needed by learned places only.
+        keep: whether a hop keeps the question and adds to it, as in :func:`multi_hop`.
+
+    The call takes ``facts [batch, m, words]`` and ``question [batch, words]``, numbers of words, and a boolean mask
+    ``[batch, m]`` (True: may be attended to); it returns scores ``[batch, vocabulary]``.
+
+    Raises:
+        ValueError: sizes that are not positive integers, an unknown kind of places; in the call, wrong shapes or dtypes,
+            numbers that are not of words, more facts than there are places, a mask that allows nothing.
+
+    Source: Sukhbaatar et al. 2015.
+
+    >>> facts, question = torch.zeros(1, 6, 3, dtype=torch.long), torch.zeros(1, 3, dtype=torch.long)
+    >>> MemoryNetwork(10, 3, 8, hops=2)(facts, question).shape
+    torch.Size([1, 10])
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        words: int,
+        dim: int,
+        *,
+        hops: int = 1,
+        places: Literal["none", "sinusoids", "learned"] = "none",
+        most: int | None = None,
+        keep: bool = True,
+    ) -> None:
+        super().__init__()
+        for name, number in (("vocabulary", vocabulary), ("words", words), ("dim", dim), ("hops", hops)):
+            check_count(name, number)
+        check_choice("places", places, ("none", "sinusoids", "learned"))
+        self.vocabulary, self.words, self.hops, self.places, self.keep = vocabulary, words, hops, places, keep
+        self.question, self.key, self.value = (nn.Embedding(words * vocabulary, dim) for _ in range(3))
+        for embedding in (self.question, self.key, self.value):
+            nn.init.normal_(embedding.weight, std=0.5)
+        if places == "learned":
+            check_count("most", most)
+            self.place = nn.Parameter(0.5 * torch.randn(most, dim))
+        self.maps = nn.ParameterList(torch.randn(dim, dim) * (3 * dim) ** -0.5 for _ in range(hops - 1))
+        self.answer = nn.Linear(dim, vocabulary)
+
+    def forward(
+        self,
+        facts: Int[Tensor, "batch m words"],
+        question: Int[Tensor, "batch words"],
+        mask: Bool[Tensor, "batch m"] | None = None,
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """Score every word as an answer: see the class for shapes and errors."""
+        return self.answer(self.explain(facts, question, mask).reading[:, -1])
+
+    def explain(
+        self,
+        facts: Int[Tensor, "batch m words"],
+        question: Int[Tensor, "batch words"],
+        mask: Bool[Tensor, "batch m"] | None = None,
+    ) -> Hops:
+        """Queries, weights and readings of every hop, ``[batch, hops, ...]``. Shapes and errors are those of the call."""
+        batch, m = len(facts), facts.shape[1] if facts.ndim == 3 else 1
+        for name, numbers, shape in (("facts", facts, (batch, m, self.words)), ("question", question, (batch, self.words))):
+            if tuple(numbers.shape) != shape or m == 0:
+                sizes = "[batch, m, words]" if name == "facts" else "[batch, words]"
+                raise ValueError(f"{name} has shape {tuple(numbers.shape)}; expected {sizes} with {batch} stories, m >= 1")
+            if numbers.is_floating_point() or numbers.dtype == torch.bool:
+                raise ValueError(f"{name} has dtype {numbers.dtype}; expected integers, the numbers of words")
+            if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < self.vocabulary:
+                low, high = int(numbers.min()), int(numbers.max())
+                raise ValueError(f"{name} has numbers from {low} to {high}; expected 0 <= number < {self.vocabulary}")
+        key, value = self._sentence(self.key, facts), self._sentence(self.value, facts)
+        if self.places == "learned":
+            if m > len(self.place):
+                raise ValueError(f"facts has shape {tuple(facts.shape)}; expected at most {len(self.place)} facts a story")
+            key = key + self.place[:m]
+        elif self.places == "sinusoids":
+            key = key + sinusoids(m, key.shape[-1], dtype=key.dtype, device=key.device)
+        if mask is not None and tuple(mask.shape) != (batch, m):
+            raise ValueError(f"mask has shape {tuple(mask.shape)}; expected {(batch, m)}")
+        return multi_hop(self._sentence(self.question, question), key, value, list(self.maps), keep=self.keep, mask=mask)
+
+    def _sentence(self, embedding: nn.Embedding, numbers: Tensor) -> Tensor:
+        places = torch.arange(self.words, device=numbers.device) * self.vocabulary
+        return embedding(numbers + places).sum(-2)

@@ -1,0 +1,379 @@
+"""An encoder-decoder for translation with global attention, after Luong et al. 2015 (chapter 2)."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from attnlib._checks import check_choice, check_count
+from attnlib.attention import attention_weights
+from attnlib.softmax import softmax
+
+PAD, BOS, EOS, UNKNOWN = range(4)
+"""Numbers of the four special tokens of every vocabulary: padding, begin, end, and a word that it does not have."""
+
+Score = Literal["none", "dot", "scaled_dot", "general", "additive"]
+SCORES: tuple[Score, ...] = ("none", "dot", "scaled_dot", "general", "additive")
+Links = frozenset[tuple[int, int]]
+"""An alignment: pairs of (target position, source position)."""
+
+
+@dataclass(frozen=True)
+class DecodingRecord:
+    """What a pass over given targets did. Queries and keys are what the score compares, scores come without beta."""
+
+    logits: Float[Tensor, "batch n words"]
+    weights: Float[Tensor, "batch n m"]
+    scores: Float[Tensor, "batch n m"]
+    query: Float[Tensor, "batch n hidden"]
+    key: Float[Tensor, "batch m hidden"]
+
+
+class Seq2Seq(nn.Module):
+    r"""Bidirectional LSTM encoder, LSTM decoder, attention over all encoder states, input feeding.
+
+    The decoder starts from the encoder's last states (both directions side by side). At step t its top state :math:`h_t` asks the
+    encoder states :math:`\bar h_s` and is combined with the answer:
+
+    .. math:: c_t = \sum_s p_{ts} \bar h_s, \qquad \tilde h_t = \tanh(W_c [c_t; h_t]), \qquad \text{logits}_t = W_o \tilde h_t
+
+    with :math:`p_{t\cdot} = \mathrm{softmax}(\beta\, \mathrm{score}(h_t, \bar h_s))`. Input feeding gives :math:`\tilde h_{t-1}`
+    to the decoder's first layer beside the word.
+
+    Args:
+        source_words, target_words: sizes of the vocabularies, in which 0 to 3 are padding, begin, end, unknown.
+        hidden: width of the decoder's states, even: each direction of the encoder has half.
+        embedding: width of the word vectors.
+        layers: LSTM layers, in the encoder and in the decoder.
+        score: ``"dot"`` (beta 1), ``"scaled_dot"`` (beta ``hidden ** -0.5``), ``"general"`` (``h W k``), ``"additive"``
+            (``v . tanh(W_1 h + W_2 k)``), or ``"none"``: no context at all.
+        normalise: give queries and keys mean 0 and variance 1 (layer normalisation without parameters) before they are compared.
+        input_feeding: whether the decoder sees its last combined state.
+
+    Raises:
+        ValueError: sizes that are not positive integers, an odd hidden, an unknown score; in the calls, numbers that are not
+            words, masks that do not fit, an empty sentence.
+
+    Source: Luong et al. 2015, sections 3.1 and 3.3; the additive score is that of Bahdanau et al. 2015.
+    """
+
+    def __init__(
+        self,
+        source_words: int,
+        target_words: int,
+        *,
+        hidden: int = 64,
+        embedding: int = 64,
+        layers: int = 1,
+        score: Score = "scaled_dot",
+        normalise: bool = False,
+        input_feeding: bool = True,
+    ) -> None:
+        super().__init__()
+        for name, number, least in (
+            ("source_words", source_words, 4),
+            ("target_words", target_words, 4),
+            ("hidden", hidden, 2),
+            ("embedding", embedding, 1),
+            ("layers", layers, 1),
+        ):
+            check_count(name, number, least)
+        if hidden % 2:
+            raise ValueError(f"hidden is {hidden}; expected an even number: each direction of the encoder has half")
+        check_choice("score", score, SCORES)
+        self.score, self.normalise, self.input_feeding, self.hidden = score, normalise, input_feeding, hidden
+        self.beta = hidden**-0.5 if score == "scaled_dot" else 1.0
+        self.source_embedding = nn.Embedding(source_words, embedding, padding_idx=PAD)
+        self.target_embedding = nn.Embedding(target_words, embedding, padding_idx=PAD)
+        self.encoder = nn.LSTM(embedding, hidden // 2, layers, batch_first=True, bidirectional=True)
+        fed = embedding + hidden if input_feeding else embedding
+        self.cells = nn.ModuleList(nn.LSTMCell(hidden if layer else fed, hidden) for layer in range(layers))
+        self.combine = nn.Linear(hidden if score == "none" else 2 * hidden, hidden, bias=False)
+        self.out = nn.Linear(hidden, target_words)
+        if score in ("general", "additive"):
+            self.to_query = nn.Linear(hidden, hidden, bias=False)
+        if score == "additive":
+            self.to_key, self.to_score = nn.Linear(hidden, hidden, bias=False), nn.Linear(hidden, 1, bias=False)
+
+    def forward(
+        self, source: Int[Tensor, "batch m"], given: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
+    ) -> Float[Tensor, "batch n words"]:
+        """Logits of the next word after each given one (teacher forcing); True in mask marks words, default: not padding."""
+        return self.out(self._unroll(source, given, mask)[0])
+
+    def explain(
+        self, source: Int[Tensor, "batch m"], given: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
+    ) -> DecodingRecord:
+        """The same pass with everything that a figure needs; weights and scores are zero where there is no attention."""
+        combined, query, states, mask = self._unroll(source, given, mask)
+        query, key = self._comparable(query), self._comparable(states)
+        if self.score == "none":
+            scores = weights = torch.zeros(*given.shape, source.shape[1], dtype=query.dtype, device=query.device)
+        else:
+            prepared = self._prepared(states)
+            scores, weights = self._scores(query, prepared), self._weights(query, prepared, mask)
+        return DecodingRecord(self.out(combined), weights, scores, query, key)
+
+    def greedy(
+        self, source: Int[Tensor, "batch m"], mask: Bool[Tensor, "batch m"] | None = None, *, longest: int = 30
+    ) -> Int[Tensor, "batch n"]:
+        """The most probable word at every step, until every sentence has ended; after its end a sentence is padding."""
+        return self.beam(source, mask, width=1, longest=longest)
+
+    @torch.no_grad()
+    def beam(
+        self,
+        source: Int[Tensor, "batch m"],
+        mask: Bool[Tensor, "batch m"] | None = None,
+        *,
+        width: int = 4,
+        longest: int = 30,
+        length_power: float | int = 1.0,
+    ) -> Int[Tensor, "batch n"]:
+        """Keep the ``width`` most probable beginnings at every step; of the ends return the best per word.
+
+        A sentence of ``L`` tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is greedy
+        decoding.
+
+        Raises:
+            ValueError: a width or longest below 1, and as the call.
+        """
+        check_count("width", width)
+        check_count("longest", longest)
+        states, state, mask = self._encode(source, mask)
+        batch, words = len(source), self.out.out_features
+        states, mask = (t.repeat_interleave(width, 0) for t in (states, mask))
+        prepared, state = self._prepared(states), [tuple(t.repeat_interleave(width, 0) for t in pair) for pair in state]
+        feed, done = states.new_zeros(batch * width, self.hidden), torch.zeros(batch, width, dtype=torch.bool)
+        total = states.new_full((batch, width), -math.inf)
+        total[:, 0] = 0.0  # all beams begin alike: count the beginning once
+        length, said = torch.zeros(batch, width), torch.full((batch, width, 1), BOS)
+        stay = states.new_full((words,), -math.inf)
+        stay[PAD] = 0.0  # an ended sentence goes on with padding, for free
+        for _ in range(longest):
+            word = self.target_embedding(said[:, :, -1].reshape(-1))
+            feed, _, state = self._step(word, feed, state, states, prepared, mask)
+            step = self.out(feed).log_softmax(-1).reshape(batch, width, words)
+            total, choice = (total[..., None] + torch.where(done[..., None], stay, step)).flatten(1).topk(width)
+            parent, next_word = choice // words, choice % words
+            rows = (torch.arange(batch)[:, None] * width + parent).reshape(-1)
+            feed, state = feed[rows], [tuple(t[rows] for t in pair) for pair in state]
+            done, length = done.gather(1, parent), length.gather(1, parent)
+            length = length + ~done
+            said = torch.cat([said.gather(1, parent[..., None].expand_as(said)), next_word[..., None]], -1)
+            done = done | (next_word == EOS)
+            if done.all():
+                break
+        best = (total / length**length_power).argmax(1)
+        return said[torch.arange(batch), best, 1:]
+
+    def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""
+        _check_words("given", given, self.target_embedding.num_embeddings)
+        if len(given) != len(source):
+            raise ValueError(f"given has shape {tuple(given.shape)} and source {tuple(source.shape)}; expected equal batches")
+        states, state, mask = self._encode(source, mask)
+        prepared, feed = self._prepared(states), states.new_zeros(len(source), self.hidden)
+        combined, queries = [], []
+        for word in self.target_embedding(given).unbind(1):
+            feed, query, state = self._step(word, feed, state, states, prepared, mask)
+            combined.append(feed)
+            queries.append(query)
+        return torch.stack(combined, 1), torch.stack(queries, 1), states, mask
+
+    def _encode(self, source: Tensor, mask: Tensor | None) -> tuple[Tensor, list[tuple[Tensor, Tensor]], Tensor]:
+        """Encoder states ``[batch, m, hidden]``, the decoder's first state per layer, the mask."""
+        _check_words("source", source, self.source_embedding.num_embeddings)
+        mask = source != PAD if mask is None else mask
+        if mask.shape != source.shape or mask.dtype != torch.bool:
+            raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected torch.bool, {tuple(source.shape)}")
+        lengths = mask.sum(1)
+        if bool((lengths == 0).any()):
+            raise ValueError("source has an empty sentence; expected at least one word in each")
+        if not bool((mask.cumsum(1) == torch.arange(1, mask.shape[1] + 1, device=mask.device))[mask].all()):
+            raise ValueError("mask has a gap; expected the words of a sentence first, then padding")
+        words = self.source_embedding(source)
+        if bool(mask.all()):
+            states, last = self.encoder(words)
+        else:
+            packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
+            states, last = self.encoder(packed)
+            states, _ = pad_packed_sequence(states, batch_first=True, total_length=source.shape[1])
+        both = [torch.cat([t[0::2], t[1::2]], -1) for t in last]  # [layers, batch, hidden]: the two directions side by side
+        return states, list(zip(*both, strict=True)), mask
+
+    def _step(
+        self, word: Tensor, feed: Tensor, state: list[tuple[Tensor, Tensor]], states: Tensor, prepared: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, list[tuple[Tensor, Tensor]]]:
+        """One word: the combined state, the query, the new state of the cells."""
+        below, after = torch.cat([word, feed], -1) if self.input_feeding else word, []
+        for cell, before in zip(self.cells, state, strict=True):
+            below, memory = cell(below, before)
+            after.append((below, memory))
+        if self.score == "none":
+            return self.combine(below).tanh(), below, after
+        weights = self._weights(self._comparable(below)[:, None], prepared, mask)
+        context = (weights @ states)[:, 0]
+        return self.combine(torch.cat([context, below], -1)).tanh(), below, after
+
+    def _comparable(self, states: Tensor) -> Tensor:
+        return F.layer_norm(states, (self.hidden,)) if self.normalise else states
+
+    def _prepared(self, states: Tensor) -> Tensor:
+        """What of the score depends on the keys alone."""
+        key = self._comparable(states)
+        return self.to_key(key) if self.score == "additive" else key
+
+    def _scores(self, query: Tensor, prepared: Tensor) -> Tensor:
+        if self.score == "additive":
+            return self.to_score((self.to_query(query)[:, :, None] + prepared[:, None]).tanh())[..., 0]
+        return (self.to_query(query) if self.score == "general" else query) @ prepared.mT
+
+    def _weights(self, query: Tensor, prepared: Tensor, mask: Tensor) -> Tensor:
+        if self.score == "additive":
+            return softmax(self._scores(query, prepared), mask=mask[:, None])
+        query = self.to_query(query) if self.score == "general" else query
+        return attention_weights(query, prepared, beta=self.beta, mask=mask[:, None])
+
+
+def _check_words(name: str, numbers: Tensor, words: int) -> None:
+    if numbers.ndim != 2 or 0 in numbers.shape or numbers.dtype != torch.long:
+        raise ValueError(f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; expected torch.int64, [batch, words]")
+    if int(numbers.min()) < 0 or int(numbers.max()) >= words:
+        raise ValueError(f"{name} runs from {int(numbers.min())} to {int(numbers.max())}; expected 0 to {words - 1}")
+
+
+class Teaching(Protocol):
+    """A batch to learn from: source and target as numbers, the target shifted by one word (see ``attnlib.data.Batch``)."""
+
+    source: Tensor
+    mask: Tensor
+    given: Tensor
+    wanted: Tensor
+
+
+def teach(
+    model: Seq2Seq,
+    batches: Callable[[], Iterable[Teaching]],
+    steps: int,
+    *,
+    learning_rate: float = 3e-3,
+    clip: float | int = 1.0,
+    progress: str = "",
+    watch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train by teacher forcing: Adam, a learning rate that warms up for a twentieth of the steps and then falls along a cosine.
+
+    Args:
+        model: trained in place.
+        batches: called at the start of every pass over the data.
+        steps: how many batches to learn from.
+        learning_rate: its highest value.
+        clip: the gradient's norm is cut to this.
+        progress: name of a progress bar (needs tqdm); none is shown if empty.
+        watch: called with the number of steps done, before the first and after each.
+
+    Returns:
+        The mean negative log-probability per word, step by step, in nats.
+
+    Raises:
+        ValueError: steps below 1; batches that are empty.
+    """
+    check_count("steps", steps)
+    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    warm = max(1, steps // 20)
+
+    def rate(step: int) -> float:
+        return (step + 1) / warm if step < warm else (1 + math.cos(math.pi * (step - warm) / (steps - warm))) / 2
+
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, rate)
+    losses: list[float] = []
+    watch = watch or (lambda step: None)
+    watch(0)
+    for batch in _endless(batches, steps, progress):
+        logits = model(batch.source, batch.given, batch.mask)
+        loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimiser.step()
+        schedule.step()
+        losses.append(loss.item())
+        watch(len(losses))
+    return losses
+
+
+def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: str) -> Iterable[Teaching]:
+    """Pass over the data until so many batches were given."""
+
+    def passes() -> Iterable[Teaching]:
+        left = steps
+        while left:
+            before = left
+            for batch in batches():
+                yield batch
+                left -= 1
+                if not left:
+                    return
+            if left == before:
+                raise ValueError("batches is empty; expected at least one batch")
+
+    if not progress:
+        return passes()
+    from tqdm.auto import tqdm
+
+    return tqdm(passes(), desc=progress, total=steps)
+
+
+def links(weights: Float[Tensor, "n m"]) -> Links:
+    """The alignment that attention draws: each target position with the source position of its largest weight."""
+    return frozenset(enumerate(weights.argmax(-1).tolist()))
+
+
+def alignment_error_rate(found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None) -> float:
+    r"""The alignment error rate of a set of sentences, between 0 and 1.
+
+    .. math:: \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}
+
+    with the links found A, the sure links S and the possible ones P (default: the sure ones), counted over all sentences.
+
+    Raises:
+        ValueError: sequences of different length, a sure link that is not possible, nothing to compare.
+
+    Source: Och and Ney 2003, section 6.1.
+
+    >>> alignment_error_rate([frozenset({(0, 0), (1, 2)})], [frozenset({(0, 0), (1, 1)})])
+    0.5
+    """
+    possible = sure if possible is None else possible
+    if not len(found) == len(sure) == len(possible):
+        raise ValueError(
+            f"found, sure, possible have {len(found)}, {len(sure)}, {len(possible)} sentences; expected equally many"
+        )
+    if any(not s <= p for s, p in zip(sure, possible, strict=True)):
+        raise ValueError("sure has a link that is not possible; expected every sure link among the possible ones")
+    size = sum(map(len, found)) + sum(map(len, sure))
+    if not size:
+        raise ValueError("found and sure have no links; expected at least one")
+    return 1 - sum(len(a & s) + len(a & p) for a, s, p in zip(found, sure, possible, strict=True)) / size
+
+
+def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
+    """Corpus BLEU of tokenised sentences, in percent, by sacrebleu (which must be installed) and without another tokenisation.
+
+    Raises ValueError unless there are equally many translations and references, at least one.
+    """
+    if not translations or len(translations) != len(references):
+        raise ValueError(
+            f"translations has {len(translations)} sentences, references {len(references)}; expected equally many, at least one"
+        )
+    from sacrebleu.metrics import BLEU
+
+    joined = [" ".join(sentence) for sentence in translations], [" ".join(sentence) for sentence in references]
+    return BLEU(tokenize="none", force=True).corpus_score(joined[0], [joined[1]]).score

@@ -1,0 +1,97 @@
+"""How much an associative memory holds: random patterns, spoiled cues, and sweeps over many trials (chapter 3)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnlib._checks import check_count
+from attnlib.associative import Degree, Mode, dense_recall
+
+_OVERLAPS_AT_ONCE = 2**22
+"""Cues are recalled in pieces with so many overlaps with the memories: 16 MiB in float32."""
+
+
+def random_patterns(
+    m: int, d: int, *, generator: torch.Generator | None = None, dtype: torch.dtype | None = None
+) -> Float[Tensor, "m d"]:
+    """Draw m patterns ``[m, d]`` of independent fair spins, -1 or 1. Raises ValueError unless ``m, d >= 1``."""
+    check_count("m", m)
+    check_count("d", d)
+    return 2 * torch.randint(2, (m, d), generator=generator).to(dtype or torch.get_default_dtype()) - 1
+
+
+def flip_spins(
+    state: Float[Tensor, "*batch d"], flips: int, *, generator: torch.Generator | None = None
+) -> Float[Tensor, "*batch d"]:
+    """Turn exactly ``flips`` random spins of each row ``[*batch, d]``. Raises ValueError unless ``0 <= flips <= d``."""
+    check_count("flips", flips, least=0)
+    if state.ndim == 0 or flips > state.shape[-1]:
+        raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")
+    chosen = torch.rand(state.shape, generator=generator).argsort(-1)[..., :flips].to(state.device)
+    return state * torch.ones_like(state).scatter(-1, chosen, -1)
+
+
+def storage_trial(
+    d: int,
+    m: int,
+    *,
+    degree: Degree,
+    flips: int = 0,
+    probes: int | None = None,
+    mode: Mode = "asynchronous",
+    max_steps: int = 50,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
+) -> Float[Tensor, "probes"]:
+    """Store m random patterns of d spins, turn ``flips`` spins of some, recall them: overlaps with the originals, in [-1, 1].
+
+    Args:
+        d, m: number of spins, number of patterns.
+        degree, mode, max_steps: as in :func:`dense_recall`; degree 2 is the classical network.
+        flips: how many spins of each cue are wrong.
+        probes: how many of the patterns are tried, default all.
+        seed: of the patterns, the flips and the order of the visits.
+        dtype: whole numbers up to ``2 ** 24`` are exact in the default, float32.
+
+    Returns:
+        ``[probes]``: 1 where a pattern came back without an error.
+
+    Raises:
+        ValueError: as :func:`dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    memory = random_patterns(m, d, generator=generator, dtype=dtype)
+    probes = m if probes is None else probes
+    check_count("probes", probes)
+    if probes > m:
+        raise ValueError(f"probes is {probes}; expected at most m, {m}")
+    wanted = memory[:probes]
+    cue = flip_spins(wanted, flips, generator=generator)
+    settings = {"degree": degree, "mode": mode, "max_steps": max_steps, "generator": generator}
+    pieces = cue.split(max(1, _OVERLAPS_AT_ONCE // m))
+    found = torch.cat([dense_recall(piece, memory, **settings).state for piece in pieces])
+    return (found * wanted).mean(-1)
+
+
+def storage_sweep(trials: Sequence[Mapping[str, Any]], *, jobs: int | None = None) -> list[Float[Tensor, "probes"]]:
+    """Run many :func:`storage_trial` through joblib, on one core, on all cores or on a Dask cluster; needs ``attnlib[book]``.
+
+    Inside ``joblib.parallel_config(backend="dask")``, with a ``dask.distributed.Client`` at hand, the same call runs on its
+    cluster. Every trial has its own seed, so the numbers do not depend on where it ran.
+
+    Args:
+        trials: arguments of :func:`storage_trial`, one mapping each.
+        jobs: how many at a time, joblib's ``n_jobs``; default what the surrounding ``parallel_config`` says, else 1.
+
+    Returns:
+        What each trial returns, ``[probes]``, in the order of the trials.
+
+    Raises:
+        ValueError: as :func:`storage_trial`.
+    """
+    from joblib import Parallel, delayed  # only here: importing attnlib needs no joblib
+
+    return Parallel(n_jobs=jobs)(delayed(storage_trial)(**trial) for trial in trials)

@@ -1,0 +1,211 @@
+"""The built book in a real browser, outside requests blocked: quiet, whole, readable on a phone, in the dark, by keyboard."""
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from built_book import CONFIG, NOTEBOOKS, PAGES, ROOT, Book, build
+
+playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e .[dev]")
+axe_api = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser found: install Debian's chromium to run these tests")
+
+ALL_PAGES = [*PAGES, "search.html"]
+CHAPTER = f"{NOTEBOOKS[0]}.html"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        """Say nothing: what matters is recorded in the browser."""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    made = build(tmp_path_factory)
+    assert made.returncode == 0, made.log[-6000:]
+    return made
+
+
+@pytest.fixture(scope="module")
+def base(book: Book) -> Iterator[str]:
+    handler = functools.partial(Quiet, directory=str(book.html))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Tab:
+    """A tab that lets nothing out and writes down whatever goes wrong."""
+
+    page: Any
+    base: str
+    wrong: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda said: said.type == "error" and self.wrong.append(f"console: {said.text}"))
+        self.page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
+        self.page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
+        self.page.on("response", lambda got: got.status >= 400 and self.wrong.append(f"{got.status}: {got.url}"))
+        self.page.route("**/*", self._gate)
+
+    def _gate(self, route: Any) -> None:
+        if route.request.url.startswith((self.base, "data:", "blob:", "file:")):
+            route.continue_()
+        else:
+            self.wrong.append(f"outside: {route.request.url}")
+            route.abort()
+
+    def open(self, path: str) -> Any:
+        self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="networkidle")
+        self.page.evaluate("async () => { if (window.MathJax?.startup) await MathJax.startup.promise; }")
+        return self.page
+
+
+@pytest.fixture
+def tab(browser: Any, base: str, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    """A fresh tab; parametrise it indirectly with (width, colour scheme)."""
+    width, scheme = getattr(request, "param", (1280, "light"))
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    yield Tab(context.new_page(), base)
+    context.close()
+
+
+def open_folds(page: Any) -> None:
+    page.evaluate("document.querySelectorAll('article details').forEach(fold => fold.open = true)")
+    page.wait_for_timeout(100)
+
+
+def serious_faults(page: Any) -> list[str]:
+    found = axe_api.Axe().run(page).response
+    assert len(found["passes"]) > 10
+    return [
+        f"{fault['id']}: {place['target']} {place['html'][:120]}"
+        for fault in found["violations"]
+        if fault["impact"] in ("serious", "critical")
+        for place in fault["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("tab", [(1280, "light"), (390, "dark")], indirect=True, ids=str)
+@pytest.mark.parametrize("path", ALL_PAGES)
+def test_page_is_quiet_whole_and_for_everyone(tab, path):
+    """Nothing fails or goes out, every formula is set, nothing is wider than the screen, axe finds no serious fault."""
+    page = tab.open(path)
+    open_folds(page)
+    assert not tab.wrong
+    assert page.locator("mjx-container").count() == page.locator("span.math, div.math").count()
+    assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+    width, wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width <= wide
+    faults = serious_faults(page)
+    assert not faults, "\n".join(faults)
+
+
+def test_formulas_are_there_to_be_set(tab):
+    assert tab.open(CHAPTER).locator("mjx-container").count() > 20
+
+
+def test_page_works_from_a_file(tab, book):
+    page = tab.open((book.html / CHAPTER).as_uri())
+    assert not tab.wrong
+    assert page.locator("mjx-container").count() > 20
+    assert page.locator("figure img").first.evaluate("image => image.naturalWidth") > 100
+
+
+@pytest.mark.parametrize("source", NOTEBOOKS)
+def test_colab_and_download_lead_to_the_notebook(tab, book, source):
+    page = tab.open(f"{source}.html")
+    repository = CONFIG["repository"]
+    slug = repository["url"].removeprefix("https://github.com/")
+    expected = f"https://colab.research.google.com/github/{slug}/blob/{repository['branch']}/{source}.ipynb"
+    assert page.locator(".article-header-buttons a[href*='colab']").get_attribute("href") == expected
+    href = page.locator(".article-header-buttons .dropdown-download-buttons a[href$='.ipynb']").get_attribute("href")
+    downloaded = (book.html / source).parent / href
+    assert json.loads(downloaded.read_text(encoding="utf-8")) == json.loads(
+        (ROOT / f"{source}.ipynb").read_text(encoding="utf-8")
+    )
+
+
+def test_search_finds_a_word_and_leads_to_its_page(tab):
+    page = tab.open("book/index.html")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("Boltzmann")
+    page.keyboard.press("Enter")
+    first = page.locator("ul.search li a").first
+    first.wait_for(timeout=10_000)
+    first.click()
+    page.wait_for_load_state("networkidle")
+    assert "search.html" not in page.url
+    assert "boltzmann" in page.locator("article").inner_text().lower()
+    assert not tab.wrong
+
+
+def background(page: Any, selector: str) -> list[float]:
+    """Red, green, blue and opacity of the first such element's background."""
+    colour = page.locator(selector).first.evaluate("element => getComputedStyle(element).backgroundColor")
+    channels = [float(number) for number in re.findall(r"[\d.]+", colour)]
+    return channels if len(channels) == 4 else [*channels, 1.0]
+
+
+def test_theme_switch_darkens_the_page_but_not_the_figures(tab):
+    page = tab.open(CHAPTER)
+    seen = {}
+    for _ in range(3):  # the switch goes round: system, light, dark
+        page.locator("button.theme-switch-button:visible").first.click()
+        page.wait_for_timeout(400)
+        seen[page.locator("html").get_attribute("data-theme")] = background(page, "body")[0]
+        figure = page.locator(".cell_output img").first
+        *colour, opacity = background(page, ".cell_output img")
+        assert min(colour) > 240
+        assert opacity == 1
+        assert figure.evaluate("element => getComputedStyle(element).filter") == "none"
+    assert seen["dark"] < 60
+    assert seen["light"] > 200
+
+
+def focused(page: Any) -> str:
+    return page.evaluate("document.activeElement.outerHTML.slice(0, 300)")
+
+
+def test_keyboard_reaches_the_text_and_the_contents(tab):
+    page = tab.open(CHAPTER)
+    page.keyboard.press("Tab")
+    assert "skip" in focused(page).lower()
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#main-content")
+    tab.open(CHAPTER)
+    reached = []
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("Boolean(document.activeElement.closest('.bd-sidebar-primary nav'))"))
+    assert any(reached)
+
+
+def test_wide_things_can_be_scrolled_with_the_keyboard(tab):
+    page = tab.open(CHAPTER)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(300)
+    stuck = page.evaluate(
+        """() => [...document.querySelectorAll('article pre, article .pst-scrollable-table-container, article div.math')]
+        .filter(box => box.scrollWidth > box.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(box).overflowX))
+        .filter(box => box.tabIndex < 0 && !box.querySelector('[tabindex="0"]')).map(box => box.outerHTML.slice(0, 120))"""
+    )
+    assert not stuck
