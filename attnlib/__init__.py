@@ -6,6 +6,20 @@ nothing heavier; figures, graphs and widgets come with the extra ``attnlib[book]
 
 from importlib.metadata import PackageNotFoundError, version
 
+from attnlib._checks import (
+    ConvergenceError,
+    ConvergenceWarning,
+)
+from attnlib.associative import (
+    Recall,
+    classical_energy,
+    classical_local_field,
+    classical_recall,
+    dense_energy,
+    dense_local_field,
+    dense_recall,
+    hebb_weights,
+)
 from attnlib.attention import (
     AttentionRecord,
     SoftmaxAttention,
@@ -19,8 +33,10 @@ from attnlib.claims import ClaimError, claim
 from attnlib.hopfield import (
     Descent,
     EnergyAttention,
+    FixedPoints,
     descend,
     energy_step,
+    find_fixed_points,
     hopfield_energy,
     hopfield_gradient,
     hopfield_jacobian,
@@ -30,7 +46,29 @@ from attnlib.hopfield import (
     hopfield_sample,
     hopfield_update,
 )
-from attnlib.softmax import smooth_max, softmax, softmax_jacobian
+from attnlib.softmax import (
+    PartialSoftmax,
+    RandomEnergy,
+    effective_number,
+    entropy,
+    freezing_scale,
+    freezing_width,
+    online_softmax,
+    partial_softmax,
+    participation_ratio,
+    random_energy,
+    smooth_max,
+    softmax,
+    softmax_jacobian,
+    softmax_jacobian_norm,
+    sparsemax,
+)
+from attnlib.storage import (
+    flip_spins,
+    random_patterns,
+    storage_sweep,
+    storage_trial,
+)
 
 try:
     __version__ = version("attnlib")
@@ -40,16 +78,35 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "AttentionRecord",
     "ClaimError",
+    "ConvergenceError",
+    "ConvergenceWarning",
     "Descent",
     "EnergyAttention",
+    "FixedPoints",
+    "PartialSoftmax",
+    "RandomEnergy",
+    "Recall",
     "SoftmaxAttention",
     "attend",
     "attention_weights",
     "causal_mask",
     "claim",
+    "classical_energy",
+    "classical_local_field",
+    "classical_recall",
+    "dense_energy",
+    "dense_local_field",
+    "dense_recall",
     "descend",
     "dot_scores",
+    "effective_number",
     "energy_step",
+    "entropy",
+    "find_fixed_points",
+    "flip_spins",
+    "freezing_scale",
+    "freezing_width",
+    "hebb_weights",
     "hopfield_energy",
     "hopfield_gradient",
     "hopfield_jacobian",
@@ -58,8 +115,17 @@ __all__ = [
     "hopfield_mixture_weights",
     "hopfield_sample",
     "hopfield_update",
+    "online_softmax",
     "padding_mask",
+    "partial_softmax",
+    "participation_ratio",
+    "random_energy",
+    "random_patterns",
     "smooth_max",
     "softmax",
     "softmax_jacobian",
+    "softmax_jacobian_norm",
+    "sparsemax",
+    "storage_sweep",
+    "storage_trial",
 ]

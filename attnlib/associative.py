@@ -18,7 +18,7 @@ from torch import Tensor
 from attnlib._checks import check_choice, check_count, check_finite, check_floating, check_states
 
 Degree = int | Literal["exp"]
-"""How steeply a dense memory's energy grows with the overlap: a power of at least 2, or exponentially."""
+"""How steeply a dense memory's energy grows with the overlap, as a power of at least 2 or exponentially."""
 
 Mode = Literal["asynchronous", "synchronous"]
 """Spins one after the other, each seeing the changes before it, or all at once."""
@@ -32,7 +32,7 @@ def hebb_weights(patterns: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch
     Takes ``[*batch, m, d]``, returns symmetric ``[*batch, d, d]`` with a zero diagonal.
     Raises ValueError on patterns that are not finite floating point numbers, or none at all.
 
-    Source: Hopfield 1982, eq. (2), divided by the number of spins.
+    Source: Hopfield 1982, divided by the number of spins.
     """
     _check_rows("patterns", patterns)
     weights = patterns.mT @ patterns / patterns.shape[-1]
@@ -58,7 +58,7 @@ def classical_energy(
     Raises:
         ValueError: shapes that do not fit, non-finite entries, mixed dtypes, asymmetric or self-coupled weights.
 
-    Source: Hopfield 1982, eq. (7); the Ising model.
+    Source: Hopfield 1982; the Ising model.
     """
     _check_network(state, weights, field)
     pairs = -(state * (state @ weights)).sum(-1) / 2
@@ -101,7 +101,7 @@ def dense_energy(
     Raises:
         ValueError: shapes that do not fit, mixed dtypes, non-finite entries, another degree.
 
-    Source: Krotov and Hopfield 2016, eq. (2), with a scale; Demircigil et al. 2017, eq. (4).
+    Source: Krotov and Hopfield 2016, with a scale; Demircigil et al. 2017.
     """
     check_states("state", state, "memory", memory)
     _check_degree(degree)
@@ -135,22 +135,20 @@ def dense_local_field(
     Raises:
         ValueError: as :func:`dense_energy`; also entries other than -1 and 1.
 
-    Source: Krotov and Hopfield 2016, eq. (3).
+    Source: Krotov and Hopfield 2016.
     """
     _check_dense(state, memory, degree)
-    overlaps, d = state @ memory.mT, state.shape[-1]
+    d = state.shape[-1]
+    pull, own = _pulls(state @ memory.mT, degree, d)
+    felt = pull @ memory + own * state
     if degree == "exp":
-        attended = overlaps.softmax(-1) @ memory
-        return -0.5 * state * (math.cosh(2) - math.sinh(2) * state * attended).log()
-    scale = _scale(d)
-    here, up, down = (_power((overlaps + shift) / scale, degree) for shift in (0, 2, -2))
-    felt = ((up - down) / 2) @ memory + state * (here - (up + down) / 2).sum(-1, keepdim=True)
-    return felt * (d / (2 * degree) * (scale / d) ** degree)
+        return -0.5 * state * (-math.sinh(2) * state * felt).log1p()
+    return felt * (d / (2 * degree) * (_scale(d) / d) ** degree)
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Where states came to rest, with the evidence for each: ``state [*batch, n, d]``, ``steps`` and ``period [*batch, n]``.
+    """Where states came to rest, with the evidence for each. Shapes: ``state [*batch, n, d]``, the others ``[*batch, n]``.
 
     ``steps`` counts the sweeps that changed the state. ``period`` is 1 for a fixed point, 2 for a state that synchronous
     sweeps take to another and back, and 0 where the sweeps ran out before either was seen.
@@ -162,7 +160,7 @@ class Recall:
 
     @property
     def converged(self) -> Bool[Tensor, "*batch n"]:
-        """Whether the state is a fixed point: one more sweep changes nothing."""
+        """Whether the state is a fixed point, which one more sweep does not change."""
         return self.period == 1
 
 
@@ -198,20 +196,19 @@ def classical_recall(
     """
     _check_network(state, weights, field)
     _check_spins("state", state)
-    outside = torch.zeros_like(state) if field is None else field.expand_as(state)
-    # The sign of a sum that is smaller than its rounding error means nothing: such a spin stays.
-    rounding = torch.finfo(state.dtype).eps * math.sqrt(state.shape[-1]) * (weights.abs().sum(-1)[..., None, :] + outside.abs())
+    outside = torch.zeros_like(state[..., :1, :]) if field is None else field.expand_as(state)
+    rounding = torch.finfo(state.dtype).eps * math.sqrt(state.shape[-1]) * (weights.abs().sum(-2, keepdim=True) + outside.abs())
 
     def all_at_once(state: Tensor) -> Tensor:
-        return torch.where(state * (state @ weights + outside) < -rounding, -state, state)
+        return _turn(state, state @ weights + outside, rounding)
 
     def one_by_one(state: Tensor) -> Tensor:
-        state = state.clone()
+        columns = state.mT.clone(memory_format=torch.contiguous_format)  # one row per spin, changed in place
+        spins, fields, limits = (t.unsqueeze(-2).unbind(-3) for t in (columns, outside.mT, rounding.mT))
+        rows = weights.unsqueeze(-2).unbind(-3)
         for k in _visits(state, generator):
-            spin = state[..., k]
-            felt = (state @ weights[..., k, :, None])[..., 0] + outside[..., k]
-            state[..., k] = torch.where(spin * felt < -rounding[..., k], -spin, spin)
-        return state
+            spins[k].copy_(_turn(spins[k], rows[k] @ columns + fields[k], limits[k]))
+        return columns.mT
 
     return _settle(state, all_at_once, one_by_one, mode, max_steps)
 
@@ -227,7 +224,7 @@ def dense_recall(
 ) -> Recall:
     """Let each spin take the value that :func:`dense_energy` prefers until nothing changes; a spin without preference stays.
 
-    Asynchronous sweeps keep the overlaps up to date, so that a visit costs ``n m`` operations for all ``n`` probes together.
+    Asynchronous sweeps keep the overlaps up to date: a visit costs one product of ``[n, m]`` with ``[m]`` for all probes.
 
     Args:
         state, memory: ``[*batch, n, d]`` and ``[*batch, m, d]``, entries -1 and 1.
@@ -240,31 +237,48 @@ def dense_recall(
     Raises:
         ValueError: as :func:`dense_local_field`; also another mode, ``max_steps < 0``.
 
-    Source: Krotov and Hopfield 2016, eq. (3); Demircigil et al. 2017, eq. (5).
+    Source: Krotov and Hopfield 2016; Demircigil et al. 2017.
     """
     _check_dense(state, memory, degree)
-    rounding, scale = torch.finfo(state.dtype).eps, _scale(state.shape[-1])
+    d, eps = state.shape[-1], torch.finfo(state.dtype).eps
 
     def all_at_once(state: Tensor) -> Tensor:
-        return torch.where(state * dense_local_field(state, memory, degree=degree) < -rounding, -state, state)
+        pull, own = _pulls(state @ memory.mT, degree, d)
+        return _turn(state, pull @ memory + own * state, eps * pull.abs().sum(-1, keepdim=True))
 
     def one_by_one(state: Tensor) -> Tensor:
         state = state.clone()
         overlaps = state @ memory.mT
+        pull, own = _pulls(overlaps, degree, d)
+        rounding = eps * pull.abs().sum(-1, keepdim=True)
         for k in _visits(state, generator):
-            spin = state[..., k]
-            aligned = spin[..., None] * memory[..., None, :, k]  # [*batch, n, m]: does the spin agree with each memory?
-            turned = overlaps - 2 * aligned
-            if degree == "exp":
-                flip = (overlaps.softmax(-1) * aligned).sum(-1) < math.tanh(1) - rounding
-            else:
-                change = _power(turned / scale, degree) - _power(overlaps / scale, degree)
-                flip = change.sum(-1) > rounding * change.abs().sum(-1)
-            state[..., k] = torch.where(flip, -spin, spin)
-            overlaps = torch.where(flip[..., None], turned, overlaps)
+            spin, column = state[..., k : k + 1], memory[..., k : k + 1]
+            new = _turn(spin, pull @ column + own * spin, rounding)
+            turned = (new != spin)[..., 0]
+            if bool(turned.any()):  # only the probes that turned this spin need new overlaps
+                overlaps[turned] += 2 * (new * column.mT)[turned]
+                pull[turned], own[turned] = _pulls(overlaps[turned], degree, d)
+                rounding[turned] = eps * pull[turned].abs().sum(-1, keepdim=True)
+                spin.copy_(new)
         return state
 
     return _settle(state, all_at_once, one_by_one, mode, max_steps)
+
+
+def _pulls(overlaps: Tensor, degree: Degree, d: int) -> tuple[Tensor, Tensor]:
+    """How strongly each memory pulls, ``[*, m]``, and the state on itself, ``[*, 1]``: together the field, up to a factor.
+
+    For spins, the difference between the energies of both values of a spin is linear in the spin and in the memory's entry.
+    """
+    if degree == "exp":
+        return overlaps.softmax(-1), torch.full_like(overlaps[..., :1], -math.tanh(1))
+    here, up, down = (_power((overlaps + shift) / _scale(d), degree) for shift in (0, 2, -2))
+    return (up - down) / 2, (here - (up + down) / 2).sum(-1, keepdim=True)
+
+
+def _turn(spin: Tensor, felt: Tensor, rounding: Tensor) -> Tensor:
+    """Follow the sign of what is felt. The sign of a sum below its rounding error means nothing: such a spin stays."""
+    return torch.copysign(spin, torch.where(felt.abs() > rounding, felt, spin))
 
 
 def _power(base: Tensor, degree: int) -> Tensor:
@@ -273,7 +287,7 @@ def _power(base: Tensor, degree: int) -> Tensor:
 
 
 def _scale(d: int) -> int:
-    """The power of two that overlaps are divided by, so that no power overflows: such a division is exact."""
+    """The power of two that overlaps are divided by: no power of them overflows, and the division is exact."""
     return 2 ** math.ceil(math.log2(d + 2))
 
 
@@ -282,6 +296,7 @@ def _visits(state: Tensor, generator: torch.Generator | None) -> list[int]:
     return list(range(d)) if generator is None else torch.randperm(d, generator=generator).tolist()
 
 
+@torch.no_grad()
 def _settle(
     state: Tensor, all_at_once: Callable[[Tensor], Tensor], one_by_one: Callable[[Tensor], Tensor], mode: Mode, max_steps: int
 ) -> Recall:
@@ -291,7 +306,7 @@ def _settle(
     sweep = one_by_one if mode == "asynchronous" else all_at_once
     steps = torch.zeros(state.shape[:-1], dtype=torch.int64, device=state.device)
     period, moving = torch.zeros_like(steps), torch.ones_like(steps, dtype=torch.bool)
-    before = torch.zeros_like(state)  # no state yet: it equals none
+    state, before = state.detach(), torch.zeros_like(state)  # before the first sweep there is no state to return to
     for _ in range(max_steps):
         if not bool(moving.any()):
             break

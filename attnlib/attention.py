@@ -100,7 +100,7 @@ def sinusoids(
 ) -> Float[Tensor, "{n} {dim}"]:
     r"""Encode places 0 to n - 1 by the hands of dim / 2 clocks, each slower than the one before: ``[n, dim]``.
 
-    .. math:: p_{t, 2i} = \sin \omega_i t, \qquad p_{t, 2i+1} = \cos \omega_i t, \qquad \omega_i = \mathrm{base}^{-2i/\mathrm{dim}}
+    .. math:: p_{t, 2i} = \sin \omega_i t, \qquad p_{t, 2i+1} = \cos \omega_i t, \qquad \omega_i = \mathrm{base}^{-2i/d}
 
     A shift of t turns every hand by its own angle, so ``p_s . p_t`` depends on ``t - s`` alone. The dtype is torch's default
     unless given.

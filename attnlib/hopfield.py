@@ -6,21 +6,35 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attnlib._checks import (
     Empty,
+    OnFailure,
     Scalar,
     check_beta,
+    check_choice,
     check_count,
     check_finite,
     check_floating,
     check_states,
+    report_failure,
     usable_rows,
+)
+from attnlib.associative import (  # noqa: F401  the networks with discrete states belong here; they have a file of their own
+    Recall,
+    classical_energy,
+    classical_local_field,
+    classical_recall,
+    dense_energy,
+    dense_local_field,
+    dense_recall,
+    hebb_weights,
 )
 from attnlib.attention import Mixer, _attend, _weights
 from attnlib.softmax import _column, _wide, smooth_max, softmax_jacobian
+from attnlib.storage import flip_spins, random_patterns, storage_sweep, storage_trial  # noqa: F401
 
 Energy = Callable[[Float[Tensor, "*batch n d"]], Float[Tensor, "*batch n"]]
 """An energy function takes states ``[*batch, n, d]`` and returns one energy per state, ``[*batch, n]``."""
@@ -243,6 +257,105 @@ def descend(energy: Energy, state: Float[Tensor, "*batch n d"], *, steps: int, s
     return Descent(torch.stack(states), torch.stack(energies), torch.stack(norms))
 
 
+@dataclass(frozen=True)
+class FixedPoints:
+    """Where states among fixed memories come to rest, lowest energy first, and the evidence for it.
+
+    The resting places: points ``[k, d]``, their energies ``[k]``, attention weights ``[k, m]`` and curvatures ``[k]``, the
+    smallest eigenvalue of the energy's Hessian: above zero at a minimum, below at a saddle or a maximum.
+
+    Of each start: ``reached [n]``, the index of its resting place, or -1 where it did not converge; the states ``[n, d]`` it
+    ended in, their residuals ``[n]``, the steps ``[n]`` it took.
+    """
+
+    points: Float[Tensor, "k d"]
+    energies: Float[Tensor, "k"]
+    weights: Float[Tensor, "k m"]
+    curvatures: Float[Tensor, "k"]
+    reached: Int[Tensor, "n"]
+    states: Float[Tensor, "n d"]
+    residuals: Float[Tensor, "n"]
+    steps: Int[Tensor, "n"]
+
+    @property
+    def converged(self) -> Bool[Tensor, "n"]:
+        """Which of the starts came to rest, ``[n]``."""
+        return self.reached >= 0
+
+    @property
+    def sharing(self) -> Int[Tensor, "k"]:
+        """How many memories share each point ``[k]``: those with at least half of the largest weight. One: a single pattern."""
+        return (self.weights >= self.weights.amax(-1, keepdim=True) / 2).sum(-1)
+
+
+def find_fixed_points(
+    state: Float[Tensor, "n d"],
+    memory: Float[Tensor, "m d"],
+    *,
+    beta: float | int = 1.0,
+    tolerance: float | None = None,
+    max_steps: int = 10_000,
+    merge: float | int = 1e-4,
+    on_failure: OnFailure = "error",
+) -> FixedPoints:
+    r"""Attend again and again until nothing moves, from each start on its own, and gather the places of rest.
+
+    .. math:: \xi = \sum_i p_i x_i, \qquad p = \mathrm{softmax}(\beta X \xi)
+
+    Steps of size one never climb, so almost every start ends in a minimum; one on a ridge may rest on a saddle, which its
+    curvature tells. The slowest error shrinks by one minus the curvature a step: close to a transition that takes long.
+
+    Args:
+        state: starts ``[n, d]``, at least one, finite. No gradient passes through.
+        memory: ``[m, d]``, of the same dtype.
+        beta: inverse temperature, finite and above 0.
+        tolerance: a start rests when the gradient's norm is at most this, in units of the longest memory; by default the
+            dtype's precision to the power 2/3, 4e-11 in float64.
+        max_steps: steps allowed to each start.
+        merge: resting places closer than this, in the same units, are one.
+        on_failure: a start that still moves after max_steps is an ``"error"`` (default), a ``ConvergenceError`` that carries
+            iterations and residual; or ``"warn"``, and such starts are marked with ``reached = -1``.
+
+    Raises:
+        ValueError: shapes other than ``[n, d]`` and ``[m, d]``, mixed dtypes, non-finite entries, a beta, tolerance or merge
+            that is not above 0, a bad max_steps or on_failure.
+
+    >>> found = find_fixed_points(torch.tensor([[1.0], [0.2], [-1.0]]), torch.tensor([[1.5], [-1.2]]), beta=2)
+    >>> found.reached.tolist(), found.sharing.tolist()
+    ([0, 0, 1], [1, 1])
+    """
+    check_states("state", state, "memory", memory)
+    if state.ndim != 2 or 0 in state.shape:
+        raise ValueError(f"state has shape {tuple(state.shape)}; expected [n, d] with n >= 1")
+    check_beta(beta)
+    check_count("max_steps", max_steps)
+    check_choice("on_failure", on_failure, ("error", "warn"))
+    tolerance = torch.finfo(state.dtype).eps ** (2 / 3) if tolerance is None else tolerance
+    for name, number in (("tolerance", tolerance), ("merge", merge)):
+        if not 0 < number < math.inf:
+            raise ValueError(f"{name} is {number}; expected a finite number above 0")
+    state, memory = state.detach(), memory.detach()
+    unit = memory.norm(dim=-1).max().item()
+    state, residuals, steps = _settle(state, memory, beta, tolerance * unit, max_steps)
+    resting = residuals <= tolerance * unit
+    if not resting.all():
+        report_failure(
+            f"{int((~resting).sum())} of {len(state)} starts still move after {max_steps} steps, the fastest with a gradient "
+            f"of {residuals.max():.2g}; expected at most {tolerance * unit:.2g}",
+            iterations=max_steps,
+            residual=residuals.max().item(),
+            on_failure=on_failure,
+        )
+    chosen, reached = _gather(state, resting, merge * unit)
+    points = state[chosen]
+    energies, order = hopfield_energy(points, memory, beta=beta).sort(stable=True)
+    reached = torch.where(resting, order.argsort()[reached], -1) if len(order) else reached
+    points = points[order]
+    stiffness = torch.linalg.eigvalsh(_wide(hopfield_jacobian(points, memory, beta=beta)))[..., -1]
+    weights = _weights(points, memory, beta, None)
+    return FixedPoints(points, energies, weights, (1 - stiffness).to(state.dtype), reached, state, residuals, steps)
+
+
 class EnergyAttention(Mixer):
     r"""Attention as descent: each head's queries take steps down an energy shaped by the head's keys.
 
@@ -357,6 +470,32 @@ def _gradient(energy: Energy, state: Tensor) -> tuple[Tensor, Tensor]:
         if gradient is None:
             raise ValueError("energy returned a constant; expected a differentiable function of the state")
     return value, gradient
+
+
+def _settle(state: Tensor, memory: Tensor, beta: float | int, small: float, max_steps: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Full steps from each start until its own gradient is small: states, residuals of exactly these, steps taken."""
+    state, steps = state.clone(), torch.zeros(len(state), dtype=torch.long, device=state.device)
+    residuals, moving = torch.full_like(state[:, 0], math.inf), torch.arange(len(state), device=state.device)
+    for step in range(max_steps + 1):
+        attended = _attend(state[moving], memory, memory, beta, None, None, False)
+        residuals[moving] = (state[moving] - attended).norm(dim=-1)
+        going = residuals[moving] > small
+        moving = moving[going]
+        if step == max_steps or not len(moving):
+            break
+        state[moving] = attended[going]
+        steps[moving] += 1
+    return state, residuals, steps
+
+
+def _gather(state: Tensor, resting: Tensor, near: float) -> tuple[Tensor, Tensor]:
+    """Indices of states that stand for all that lie near them, and for each state which of these it belongs to, or -1."""
+    chosen, group = [], torch.full((len(state),), -1, device=state.device)
+    while (left := (resting & (group < 0)).nonzero()[:, 0]).numel():
+        close = (state[left] - state[left[0]]).norm(dim=-1) <= near
+        group[left[close]] = len(chosen)
+        chosen.append(int(left[0]))
+    return torch.tensor(chosen, dtype=torch.long, device=state.device), group
 
 
 def _check_inverse_temperature(beta: Scalar, state: Tensor) -> None:

@@ -62,8 +62,9 @@ def multi_hop(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    if query.ndim < 1:
-        raise ValueError(f"query has shape {tuple(query.shape)}; expected [*batch, d]")
+    if query.ndim < 1 or key.ndim < 2 or (*key.shape[:-2], key.shape[-1]) != tuple(query.shape):
+        shapes = f"query has shape {tuple(query.shape)} and key {tuple(key.shape)}"
+        raise ValueError(f"{shapes}; expected [*batch, d] and [*batch, m, d]")
     query = query[..., None, :]
     check_states("query", query, "key", key)
     if value.shape[:-1] != key.shape[:-1]:
@@ -138,6 +139,8 @@ class MemoryNetwork(nn.Module):
         self.question, self.key, self.value = (nn.Embedding(words * vocabulary, dim) for _ in range(3))
         for embedding in (self.question, self.key, self.value):
             nn.init.normal_(embedding.weight, std=0.5)
+        if places == "sinusoids" and dim % 2:
+            raise ValueError(f"dim is {dim}; expected an even number, a sine and a cosine for each frequency")
         if places == "learned":
             check_count("most", most)
             self.place = nn.Parameter(0.5 * torch.randn(most, dim))

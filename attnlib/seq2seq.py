@@ -1,9 +1,10 @@
 """An encoder-decoder for translation with global attention, after Luong et al. 2015 (chapter 2)."""
 
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -38,13 +39,13 @@ class DecodingRecord:
 class Seq2Seq(nn.Module):
     r"""Bidirectional LSTM encoder, LSTM decoder, attention over all encoder states, input feeding.
 
-    The decoder starts from the encoder's last states (both directions side by side). At step t its top state :math:`h_t` asks the
-    encoder states :math:`\bar h_s` and is combined with the answer:
+    The decoder starts from the encoder's last states (both directions side by side). At step t its top state :math:`h_t` asks
+    the encoder states :math:`\bar h_s` and is combined with the answer:
 
     .. math:: c_t = \sum_s p_{ts} \bar h_s, \qquad \tilde h_t = \tanh(W_c [c_t; h_t]), \qquad \text{logits}_t = W_o \tilde h_t
 
-    with :math:`p_{t\cdot} = \mathrm{softmax}(\beta\, \mathrm{score}(h_t, \bar h_s))`. Input feeding gives :math:`\tilde h_{t-1}`
-    to the decoder's first layer beside the word.
+    with :math:`p_{t\cdot} = \mathrm{softmax}(\beta\, \mathrm{score}(h_t, \bar h_s))`. Input feeding gives
+    :math:`\tilde h_{t-1}` to the decoder's first layer beside the word.
 
     Args:
         source_words, target_words: sizes of the vocabularies, in which 0 to 3 are padding, begin, end, unknown.
@@ -53,7 +54,7 @@ class Seq2Seq(nn.Module):
         layers: LSTM layers, in the encoder and in the decoder.
         score: ``"dot"`` (beta 1), ``"scaled_dot"`` (beta ``hidden ** -0.5``), ``"general"`` (``h W k``), ``"additive"``
             (``v . tanh(W_1 h + W_2 k)``), or ``"none"``: no context at all.
-        normalise: give queries and keys mean 0 and variance 1 (layer normalisation without parameters) before they are compared.
+        normalise: give queries and keys mean 0 and variance 1 (layer normalisation without parameters) before the score.
         input_feeding: whether the decoder sees its last combined state.
 
     Raises:
@@ -138,8 +139,8 @@ class Seq2Seq(nn.Module):
     ) -> Int[Tensor, "batch n"]:
         """Keep the ``width`` most probable beginnings at every step; of the ends return the best per word.
 
-        A sentence of ``L`` tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is greedy
-        decoding.
+        A sentence of ``L`` tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is
+        greedy decoding.
 
         Raises:
             ValueError: a width or longest below 1, and as the call.
@@ -175,10 +176,10 @@ class Seq2Seq(nn.Module):
 
     def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""
+        states, state, mask = self._encode(source, mask)
         _check_words("given", given, self.target_embedding.num_embeddings)
         if len(given) != len(source):
             raise ValueError(f"given has shape {tuple(given.shape)} and source {tuple(source.shape)}; expected equal batches")
-        states, state, mask = self._encode(source, mask)
         prepared, feed = self._prepared(states), states.new_zeros(len(source), self.hidden)
         combined, queries = [], []
         for word in self.target_embedding(given).unbind(1):
@@ -249,6 +250,7 @@ def _check_words(name: str, numbers: Tensor, words: int) -> None:
         raise ValueError(f"{name} runs from {int(numbers.min())} to {int(numbers.max())}; expected 0 to {words - 1}")
 
 
+@runtime_checkable
 class Teaching(Protocol):
     """A batch to learn from: source and target as numbers, the target shifted by one word (see ``attnlib.data.Batch``)."""
 
@@ -328,7 +330,8 @@ def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: st
         return passes()
     from tqdm.auto import tqdm
 
-    return tqdm(passes(), desc=progress, total=steps)
+    silent = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's bars in notebooks do not look there themselves
+    return tqdm(passes(), desc=progress, total=steps, disable=silent)
 
 
 def links(weights: Float[Tensor, "n m"]) -> Links:

@@ -212,7 +212,7 @@ def sparsemax(scores: Float[Tensor, "*batch m"], *, beta: Scalar = 1.0) -> Float
     _check_scores(scores)
     check_beta(beta, like=scores, shape=(*scores.shape[:-1], 1))
     wide = _wide(scores)
-    shifted = (beta * (wide - wide.detach().amax(-1, keepdim=True))).clamp(min=-1.0)  # one below the top is out already
+    shifted = (beta * (wide - wide.detach().amax(-1, keepdim=True))).clamp(min=-2.0)  # one below the top is out
     ordered = shifted.sort(-1, descending=True).values
     sums, rank = ordered.cumsum(-1), torch.arange(1, scores.shape[-1] + 1, device=scores.device)
     kept = (1 + rank * ordered > sums).sum(-1, keepdim=True)
@@ -395,7 +395,8 @@ def _random_energy(count: int, sigma: Tensor) -> Tensor:
     rule converges exponentially in 1/step, and the steps follow from the number of digits. ``1 - G`` is a sum of positive
     terms, which keeps its relative precision where K multiplies it.
     """
-    digits = 40 + math.log(count)  # of the natural logarithm: e^-40 relative to 1/K
+    many = float(count)  # an integer of any size
+    digits = 40 + math.log(many)  # of the natural logarithm: e^-40 relative to 1/K
     reach, spread = math.sqrt(2 * digits), sigma.item()
     step = min(math.pi * math.sqrt(2 / digits), math.pi**2 / digits / max(spread, 1e-9))
     x = torch.arange(-reach, reach, step, dtype=torch.float64, device=sigma.device)
@@ -408,8 +409,8 @@ def _random_energy(count: int, sigma: Tensor) -> Tensor:
 
     missing, curvature = torch.cat([single(part) for part in u.split(256)], -1)
     log_g = torch.log1p(-missing.clamp(max=1 - 1e-16))
-    log_partition = 0.25 * (torch.exp(-u.exp()) - torch.exp(count * log_g)).sum()
-    participation = 0.25 * count * (curvature * torch.exp((count - 1) * log_g)).sum()
+    log_partition = 0.25 * (torch.exp(-u.exp()) - torch.exp(many * log_g)).sum()
+    participation = 0.25 * many * (curvature * torch.exp((many - 1) * log_g)).sum()
     return torch.stack([log_partition, participation])
 
 

@@ -50,7 +50,7 @@ def storage_trial(
 
     Args:
         d, m: number of spins, number of patterns.
-        degree, mode, max_steps: as in :func:`dense_recall`; degree 2 is the classical network.
+        degree, mode, max_steps: as in :func:`attnlib.associative.dense_recall`; degree 2 is the classical network.
         flips: how many spins of each cue are wrong.
         probes: how many of the patterns are tried, default all.
         seed: of the patterns, the flips and the order of the visits.
@@ -60,7 +60,7 @@ def storage_trial(
         ``[probes]``: 1 where a pattern came back without an error.
 
     Raises:
-        ValueError: as :func:`dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
+        ValueError: as :func:`attnlib.associative.dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
     """
     generator = torch.Generator().manual_seed(seed)
     memory = random_patterns(m, d, generator=generator, dtype=dtype)

@@ -40,8 +40,9 @@ RESAMPLES = 1000
 LOADS = {  # degree, d: loads m / d^(degree - 1), sets of patterns per load
     (2, 50): (np.linspace(0.06, 0.36, 16), 150),
     (2, 100): (np.linspace(0.06, 0.30, 13), 100),
-    (2, 200): (np.linspace(0.08, 0.24, 9), 60),
-    (2, 400): (np.linspace(0.10, 0.20, 6), 30),
+    (2, 200): (np.linspace(0.08, 0.26, 10), 60),
+    (2, 400): (np.linspace(0.11, 0.21, 11), 30),
+    (2, 800): (np.linspace(0.12, 0.19, 8), 15),
     (3, 50): (np.linspace(0.02, 0.24, 12), 60),
     (3, 100): (np.linspace(0.02, 0.18, 9), 30),
 }

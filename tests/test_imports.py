@@ -20,6 +20,8 @@ CHAPTERS = [
     "attention",
     "seq2seq",
     "memory",
+    "associative",
+    "storage",
     "hopfield",
     "fixed_point",
     "ising",
@@ -104,7 +106,7 @@ def test_the_reader_of_imports_reads_every_kind(tmp_path, monkeypatch):
     assert imported(tmp_path / "live" / "room.py") == {"softmax", "live"}
 
 
-HEAVY = ["matplotlib", "networkx", "sklearn", "scipy", "pandas", "ipywidgets", "anywidget", "IPython", "tqdm", "beartype"]
+HEAVY = ["matplotlib", "networkx", "sklearn", "scipy", "pandas", "ipywidgets", "anywidget", "IPython", "tqdm", "beartype", "joblib", "dask"]
 
 
 def test_importing_attnlib_loads_torch_and_numpy_and_nothing_heavier():

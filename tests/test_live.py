@@ -142,7 +142,7 @@ def test_the_page_holds_the_state_and_no_address():
     page = figure.page()
     state = json.loads(html.unescape(re.search(r'data-state="([^"]*)"', page)[1]))
     assert state == figure.state()
-    assert set(re.findall(r"\w+://[^\"'%\s]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not a place
+    assert set(re.findall(r"https?://[^\"'%\s]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not a place
     assert page.count("<script") == page.count("</script") == 1
 
 

@@ -180,11 +180,15 @@ def test_sanitizer_masks_what_was_measured_and_nothing_else():
 
 @every_page
 def test_executing_twice_gives_the_same_bytes(path, tmp_path):
-    """Measured values and pictures may differ from the committed file, made on another processor; nbval compares the rest."""
-    tool, copy, texts = course.ROOT / "tools" / "execute_notebooks.py", tmp_path / path.name, []
-    for _ in range(2):
+    """The committed file was the first time, unless another processor made it: then two more runs are compared.
+
+    Measured values and pictures may differ between processors. Whatever else differs, nbval finds.
+    """
+    tool, copy = course.ROOT / "tools" / "execute_notebooks.py", tmp_path / path.name
+    texts = [path.read_text(encoding="utf-8")]
+    while len(texts) < 2 or (texts[-1] != texts[-2] and len(texts) < 3):
         shutil.copy(path, copy)
-        done = subprocess.run([sys.executable, tool, copy], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, tool, "--patient", copy], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         texts.append(copy.read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
+    assert texts[-1] == texts[-2]

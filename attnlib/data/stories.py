@@ -14,12 +14,13 @@ from attnlib._checks import check_choice, check_count
 
 NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana", "Ivo", "Jana", "Kim", "Leo")
 ANIMALS = ("badger", "beaver", "falcon", "hare", "heron", "mole")
-COLOURS = ("black", "brown", "golden", "green", "grey", "white")
+COLOURS = ("black", "blue", "brown", "golden", "green", "grey", "pink", "red", "white", "yellow")
 PLACES = ("attic", "cellar", "garden", "kitchen", "library", "workshop")
 KINDS = tuple(f"{animal}s" for animal in ANIMALS)
 
 VOCABULARY = (
-    ("", "is", "are", "a", "what", "colour", "where", "now", "entered", "the") + NAMES + ANIMALS + KINDS + COLOURS + PLACES
+    *("", "is", "are", "a", "what", "colour", "where", "now", "entered", "the"),
+    *(NAMES + ANIMALS + KINDS + COLOURS + PLACES),
 )
 """Every word of every story; a word's number is its place here. Number 0 fills up short sentences."""
 
@@ -47,11 +48,6 @@ class Stories:
     def __len__(self) -> int:
         return len(self.answer)
 
-    def __getitem__(self, index: int | slice | Tensor) -> "Stories":
-        """Choose stories by a slice, an index tensor or a boolean tensor; a single number gives one story, as a batch of one."""
-        index = slice(index, index + 1 or None) if isinstance(index, int) else index
-        return Stories(*(field[index] for field in (self.facts, self.question, self.answer, self.support, self.depth)))
-
     def tell(self, story: int = 0) -> str:
         """Write out one story: its facts in order, the question, the answer and the numbers of the supporting facts.
 
@@ -66,7 +62,9 @@ class Stories:
         return "\n".join([*lines, said[0].upper() + said[1:]])
 
 
-def animal_stories(count: int, *, depth: int | None = None, generator: torch.Generator | None = None) -> Stories:
+def animal_stories(
+    count: int, *, depth: int | None = None, others: int = 0, generator: torch.Generator | None = None
+) -> Stories:
     """Ten facts about six individuals, and the question what colour one of them is.
 
     Each story holds two cases of reasoning by example and two by rule, shuffled together:
@@ -80,20 +78,23 @@ def animal_stories(count: int, *, depth: int | None = None, generator: torch.Gen
     Args:
         count: number of stories.
         depth: 1, 2 or 3 facts for every answer; by default each story draws its own.
+        others: 0 to 6 more individuals with colours of their own, one fact each, who have nothing to do with any question.
         generator: source of randomness.
 
     Returns:
-        :class:`Stories` with ``facts [count, 10, 4]``.
+        :class:`Stories` with ``facts [count, 10 + others, 4]``.
 
     Raises:
-        ValueError: a count that is not an integer of at least 1, another depth.
+        ValueError: a count that is not an integer of at least 1, another depth, others out of range.
 
     Source: after the induction and deduction tasks of Weston et al. 2015, with supporting facts in order.
     """
     check_count("count", count)
     check_choice("depth", depth, (None, 1, 2, 3))
-    names, animals = _draw(count, NAMES, 6, generator), _draw(count, ANIMALS, 4, generator)
-    kinds, colours = animals - _NUMBER[ANIMALS[0]] + _NUMBER[KINDS[0]], _draw(count, COLOURS, 4, generator)
+    check_count("others", others, least=0)
+    _check_most("others", others, 6)
+    names, animals = _draw(count, NAMES, 6 + others, generator), _draw(count, ANIMALS, 4, generator)
+    kinds, colours = animals - _NUMBER[ANIMALS[0]] + _NUMBER[KINDS[0]], _draw(count, COLOURS, 4 + others, generator)
     facts = []
     for case in (0, 1):  # by example, of people 0 and 1, and of 2 and 3
         asked, other = names[:, 2 * case], names[:, 2 * case + 1]
@@ -101,6 +102,7 @@ def animal_stories(count: int, *, depth: int | None = None, generator: torch.Gen
         facts += [_say(other, "is", colours[:, case], "")]
     for case in (2, 3):  # by rule, of people 4 and 5
         facts += [_say(names[:, case + 2], "is", "a", animals[:, case]), _say(kinds[:, case], "are", colours[:, case], "")]
+    facts += [_say(names[:, 6 + other], "is", colours[:, 4 + other], "") for other in range(others)]
     deep = torch.randint(3, (count,), generator=generator) if depth is None else torch.full((count,), depth - 1)
     case = torch.randint(2, (count,), generator=generator)
     person = torch.tensor([[1, 3], [4, 5], [0, 2]])[deep, case]
@@ -135,8 +137,7 @@ def journey_stories(count: int, *, people: int = 3, moves: int = 3, generator: t
     check_count("count", count)
     for name, number, most in (("people", people, len(NAMES)), ("moves", moves, len(PLACES))):
         check_count(name, number)
-        if number > most:
-            raise ValueError(f"{name} is {number}; expected at most {most}")
+        _check_most(name, number, most)
     names = _draw(count, NAMES, people, generator)
     places = torch.stack([_draw(count, PLACES, moves, generator) for _ in range(people)], 1)
     facts = _say(names[:, :, None].expand_as(places).flatten(1), "entered", "the", places.flatten(1))
@@ -148,6 +149,11 @@ def journey_stories(count: int, *, people: int = 3, moves: int = 3, generator: t
     support = torch.stack([last, torch.full_like(last, -1), torch.full_like(last, -1)], -1)
     question = _say("where", "is", _pick(names, asked), "now")
     return _arranged(facts, order, question, _pick(places.flatten(1), last), support)
+
+
+def _check_most(name: str, number: int, most: int) -> None:
+    if number > most:
+        raise ValueError(f"{name} is {number}; expected at most {most}")
 
 
 def _draw(count: int, words: tuple[str, ...], number: int, generator: torch.Generator | None) -> Tensor:

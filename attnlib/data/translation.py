@@ -37,8 +37,8 @@ class Corpus:
 def generate_pairs(size: int, *, seed: int = 0, longest: int = 14) -> list[Pair]:
     """Say ``size`` sentences in German (source) and English (target), no two with the same words in either language.
 
-    Every English word is aligned with the German words that say it: ``opens`` with ``macht`` and ``auf``, ``apple`` and ``tree``
-    with ``Apfelbaum``. Deterministic in the seed. Sentences begin in lower case, as after true-casing.
+    Every English word is aligned with the German words that say it: ``opens`` with ``macht`` and ``auf``, ``apple`` and
+    ``tree`` with ``Apfelbaum``. Deterministic in the seed. Sentences begin in lower case, as after true-casing.
 
     Args:
         size: how many pairs.

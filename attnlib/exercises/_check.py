@@ -8,7 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-PAGES = {"3b": "attnlib.exercises.gradient_step"}
+PAGES = {
+    "1": "attnlib.exercises.softmax_limits",
+    "2a": "attnlib.exercises.scaled_dot_product",
+    "2b": "attnlib.exercises.translation",
+    "2c": "attnlib.exercises.hops_and_heads",
+    "3a": "attnlib.exercises.associative_memory",
+    "3b": "attnlib.exercises.gradient_step",
+    "3c": "attnlib.exercises.flatland",
+}
 """Page number to the module with its exercises; a page registers itself here."""
 
 
@@ -76,11 +84,13 @@ def verdict(exercise: Exercise, answer: Callable[..., Tensor]) -> str:
     for mistake in exercise.mistakes.values():
         if _same(found, [mistake.answer(*arguments) for arguments in inputs]):
             return f"not yet. {mistake.message}"
+    if not all(bool(torch.isfinite(f).all()) for f in found):
+        return "not yet. The shape is right, but some of the numbers are NaN or infinite."
     worst = max((f - e).abs().max().item() for f, e in zip(found, expected, strict=True))
     return f"not yet. The shape is right, the numbers are not: the largest deviation is {worst:.3g}."
 
 
 def _same(found: list[Tensor], expected: list[Tensor]) -> bool:
-    """Agree to 1e-6 everywhere: loose enough for another order of summation, far tighter than any mistake."""
+    """Agree to 1e-6 everywhere, also in what is NaN: loose enough for another order of summation, tighter than any mistake."""
     pairs = zip(found, expected, strict=True)
-    return all(f.shape == e.shape and torch.allclose(f.to(e.dtype), e, rtol=1e-6, atol=1e-8) for f, e in pairs)
+    return all(f.shape == e.shape and torch.allclose(f.to(e.dtype), e, rtol=1e-6, atol=1e-8, equal_nan=True) for f, e in pairs)

@@ -1,6 +1,7 @@
 """Live figures: widgets in Jupyter and Colab, and without a kernel on the pages of the book. Needs ``attnlib[book]``."""
 
 from attnlib.live._figure import FigureError, LiveFigure
+from attnlib.live.flatland import Flatland
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 
-__all__ = ["FigureError", "LiveFigure", "SoftmaxThermometer"]
+__all__ = ["FigureError", "Flatland", "LiveFigure", "SoftmaxThermometer"]

@@ -60,7 +60,7 @@ svg text { fill: var(--quiet); font-size: 11.5px; }
 
   /* The ground of a figure: { body, stop }. Styles do not leak in or out. Append to the body; call stop at the end. */
   function card(el, title, css = "") {
-    const host = html("div");
+    const host = html("div", { "data-lm-suppress-shortcuts": "true" }); // JupyterLab leaves the arrow keys to the figure
     const body = html("div", { class: "card", role: "group", "aria-label": title });
     host.attachShadow({ mode: "open" }).append(html("style", {}, sheet + css), body);
     el.append(host);
@@ -114,7 +114,7 @@ svg text { fill: var(--quiet); font-size: 11.5px; }
 
   /* Numbers from a seed, the same everywhere: uniform on (0, 1) by a 32-bit xorshift, normal by Box and Muller. */
   function generator(seed) {
-    let bits = Math.imul(seed + 1, 0x9e3779b9) || 1;
+    let bits = Math.imul(seed + 1, 2654435769) || 1;
     const uniform = () => {
       bits ^= bits << 13;
       bits ^= bits >>> 17;

@@ -136,15 +136,15 @@ function thermometer() {
   });
   const element = kit.svg(
     "svg",
-    { width: 92, height: 300, role: "img", "aria-label": "Temperature in units of the freezing temperature" },
+    { width: 80, height: 300, role: "img", "aria-label": "Temperature in units of the freezing temperature" },
     kit.svg("rect", { class: "glass", x: x - 8, y: 4, width: 16, height: 276, rx: 8 }),
     kit.svg("rect", { class: "ice", x: x - 7, y: place(0), width: 14, height: 272 - place(0) }),
     kit.svg("circle", { class: "glass", cx: x, cy: 280, r: 15 }),
     kit.svg("circle", { class: "bulb", cx: x, cy: 280, r: 11 }),
     mercury,
     ...ticks,
-    kit.svg("text", { x: x + 42, y: place(0) - 9 }, "liquid"),
-    kit.svg("text", { x: x + 42, y: place(0) + 17 }, "frozen"),
+    kit.svg("text", { x: x + 20, y: place(0) - 14 }, "liquid"),
+    kit.svg("text", { x: x + 20, y: place(0) + 22 }, "frozen"),
   );
   const set = (temperature) => {
     const y = place(Math.max(-3, Math.min(3.2, Math.log2(temperature))));
@@ -175,7 +175,7 @@ function render({ model, el }) {
   const gauge = thermometer();
   const rows = {
     entropy: row("Entropy"),
-    effective: row("Effective keys 1/Y\u2082"),
+    effective: row("Effective keys"),
     norm: row("Jacobian norm"),
     spread: row("Spread \u03c3 of \u03b2s"),
   };
@@ -344,11 +344,11 @@ function render({ model, el }) {
     const count = logits.length, frozen = sigma > sigma_c;
     body.classList.toggle("frozen", frozen);
     phase.textContent = frozen ? "frozen" : "liquid";
-    gauge.set(sigma_c / sigma);
+    gauge.set(sigma > 0 ? sigma_c / sigma : Infinity);
     const [short, long] = [(value) => kit.numeral(value), (value) => kit.numeral(value, 3)];
     rows.entropy.set(`${long(entropy)} nats`, `${(100 * entropy_ratio).toFixed(0)} % of ln ${count}`, 0, entropy_ratio);
     const share = `${short(effective_keys)} of ${count}`;
-    rows.effective.set(share, `Y\u2082 = \u03a3p\u00b2 = ${long(participation)}`, 0, effective_keys / count);
+    rows.effective.set(share, `1/Y\u2082, Y\u2082 = \u03a3p\u00b2 = ${long(participation)}`, 0, effective_keys / count);
     const bounds = `in [${long(norm_low)}, ${long(norm_high)}]; \u00d7 \u03b2 = ${long(norm * model.get("beta"))}`;
     rows.norm.set(long(norm), bounds, 2 * norm_low, 2 * norm_high, 2 * norm);
     const spread = Math.min(sigma / (2 * sigma_c || 1), 1);

@@ -7,8 +7,16 @@ from typing import Any
 import torch
 import traitlets
 
+from attnlib._checks import Scalar
 from attnlib.live._figure import FigureError, LiveFigure
-from attnlib.softmax import softmax, softmax_jacobian
+from attnlib.softmax import (
+    effective_number,
+    entropy,
+    freezing_scale,
+    participation_ratio,
+    softmax,
+    softmax_jacobian_norm,
+)
 
 MOST_KEYS = 128
 LARGEST_LOGIT = 100.0
@@ -26,7 +34,7 @@ class SoftmaxThermometer(LiveFigure):
 
     Raises:
         FigureError: a ValueError; logits that are empty, too many, not finite or too large, or a beta out of its range.
-        The trait keeps its old value.
+            The trait keeps its old value.
 
     >>> figure = SoftmaxThermometer(logits=[1.0, 0.8, 0.3, -0.2], beta=2.0)
     >>> round(figure.readout["entropy"], 4)
@@ -38,7 +46,7 @@ class SoftmaxThermometer(LiveFigure):
     seed = traitlets.Int(0).tag(sync=True)
 
     def __init__(
-        self, logits: Iterable[float] = (1.0, 0.8, 0.3, -0.2), beta: float | int = 1.0, *, seed: int = 0, **layout: Any
+        self, logits: Iterable[Scalar] = (1.0, 0.8, 0.3, -0.2), beta: float | int = 1.0, *, seed: int = 0, **layout: Any
     ) -> None:
         super().__init__(logits=[float(logit) for logit in logits], beta=beta, seed=seed, **layout)
 
@@ -66,7 +74,7 @@ class SoftmaxThermometer(LiveFigure):
 
     @property
     def readout(self) -> dict[str, Any]:
-        r"""The numbers that the figure shows, computed here by torch.
+        r"""The numbers that the figure shows, computed here by :mod:`attnlib.softmax`.
 
         ``weights``; ``entropy`` in nats and ``entropy_ratio``, in units of ln K (1 for a single key); ``participation``
         :math:`Y_2 = \sum p^2` and ``effective_keys``, one over it; ``norm``, the spectral norm of the Jacobian at beta = 1,
@@ -75,20 +83,18 @@ class SoftmaxThermometer(LiveFigure):
         """
         scores = torch.tensor(self.logits, dtype=torch.float64)
         weights = softmax(scores, beta=self.beta)
-        keys, participation = len(self.logits), weights.square().sum().item()
-        entropy = torch.special.entr(weights).sum().item()
-        low = (weights * (1 - weights)).max().item()
+        shared, low, keys = entropy(weights).item(), (weights * (1 - weights)).max().item(), len(self.logits)
         return {
             "weights": weights.tolist(),
-            "entropy": entropy,
-            "entropy_ratio": entropy / math.log(keys) if keys > 1 else 1.0,
-            "participation": participation,
-            "effective_keys": 1 / participation,
-            "norm": torch.linalg.eigvalsh(softmax_jacobian(weights))[-1].item(),
+            "entropy": shared,
+            "entropy_ratio": shared / math.log(keys) if keys > 1 else 1.0,
+            "participation": participation_ratio(weights).item(),
+            "effective_keys": effective_number(weights).item(),
+            "norm": softmax_jacobian_norm(weights).item(),
             "norm_low": low,
             "norm_high": min(2 * low, 0.5),
             "sigma": self.beta * scores.std(correction=0).item(),
-            "sigma_c": math.sqrt(2 * math.log(keys)),
+            "sigma_c": freezing_scale(keys),
         }
 
     def alt(self) -> str:
@@ -109,15 +115,15 @@ class SoftmaxThermometer(LiveFigure):
             f"entropy {said['entropy']:.2f} nats, {100 * said['entropy_ratio']:.0f} % of ln {keys}; effective number of keys "
             f"{said['effective_keys']:.2f} of {keys}",
             f"norm of the Jacobian {said['norm']:.3f}; spread {said['sigma']:.2f}, freezing at {said['sigma_c']:.2f}: {phase}",
-            "A still picture. With JavaScript you can drag the logits and turn the temperature.",
+            "A still picture. Run the cell, or allow JavaScript, to drag the logits and turn the temperature.",
         ]
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 290" width="720" height="290" '
             'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="290" rx="12" fill="#fcfcfa"/>'
             '<text x="20" y="28" font-weight="bold">logits</text>'
             f'<text x="380" y="28" font-weight="bold">weights at beta = {self.beta:.4g}</text>'
-            + _bars(self.logits, 20, 120, 72 / reach, "#0072b2")
-            + _bars(said["weights"], 380, 192, 144, "#d55e00")
+            + _bars(self.logits, 20, 120, 72.0 / reach, "#0072b2")
+            + _bars(said["weights"], 380, 192, 144.0, "#d55e00")
             + "".join(f'<text x="20" y="{224 + 24 * i}">{line}</text>' for i, line in enumerate(lines))
             + "</svg>"
         )

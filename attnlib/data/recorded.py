@@ -1,0 +1,19 @@
+"""Results of the experiments that take too long for a page: the scripts and their files lie in ``experiments/``."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+_FOLDER = files("attnlib.data") / "results"
+"""One link for each file of ``experiments/results`` that a page reads, so that it travels with the package."""
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """Read what an experiment measured, with the command, the date, the seeds and the versions behind it.
+
+    Takes the name of a script in ``experiments/``, such as ``"associative_capacity"``. Raises ValueError for another name.
+    """
+    known = sorted(path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
+    if name not in known:
+        raise ValueError(f"name is {name!r}; expected one of {', '.join(map(repr, known))}")
+    return json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,0 +1,189 @@
+"""Exercises of page 2c, hops and heads."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from attnlib.exercises._check import Exercise, Mistake
+
+
+def _draws(*shapes: tuple[int, ...], seed: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes]
+
+
+def _read(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return torch.softmax(key @ query, 0) @ value
+
+
+HOP = Exercise(
+    reference=lambda q, k, v, R: q + R @ _read(q, k, v),
+    inputs=lambda: [tuple(_draws((3,), (5, 3), (5, 3), (3, 3), seed=seed)) for seed in (0, 1)],
+    mistakes={
+        "forgets the question": Mistake(
+            "You dropped the old question: the next query is q + R o, not R o.", lambda q, k, v, R: R @ _read(q, k, v)
+        ),
+        "no map": Mistake("What was read goes through the map R before it is added.", lambda q, k, v, R: q + _read(q, k, v)),
+        "transposed map": Mistake(
+            "The map is transposed: R @ o takes a reading of width c to a query of width d.",
+            lambda q, k, v, R: q + R.T @ _read(q, k, v),
+        ),
+        "no softmax": Mistake(
+            "The scores are used as weights. Take their softmax over the memories first.",
+            lambda q, k, v, R: q + R @ ((k @ q) @ v),
+        ),
+        "reads keys": Mistake("A hop compares with the keys and reads the values.", lambda q, k, v, R: q + R @ _read(q, k, k)),
+        "scaled": Mistake(
+            "You divided the scores by sqrt(d); the exercise asks for inverse temperature 1.",
+            lambda q, k, v, R: q + R @ _read(q / len(q) ** 0.5, k, v),
+        ),
+    },
+)
+
+
+def _attend(query: Tensor, key: Tensor, value: Tensor, beta: float) -> Tensor:
+    return torch.softmax(beta * query @ key.mT, -1) @ value
+
+
+def _heads(query: Tensor, key: Tensor, value: Tensor, heads: int, beta: float) -> Tensor:
+    chunks = zip(*(t.chunk(heads, -1) for t in (query, key, value)), strict=True)
+    return torch.cat([_attend(q, k, v, beta) for q, k, v in chunks], -1)
+
+
+def _every_other(query: Tensor, key: Tensor, value: Tensor, heads: int) -> Tensor:
+    """Heads made of columns that lie apart, put back in their places."""
+    out = torch.empty_like(value)
+    for h in range(heads):
+        out[:, h::heads] = _attend(*(t[:, h::heads] for t in (query, key, value)), (query.shape[1] // heads) ** -0.5)
+    return out
+
+
+HEADS = Exercise(
+    reference=lambda q, k, v, h: _heads(q, k, v, h, (q.shape[1] // h) ** -0.5),
+    inputs=lambda: [(*_draws((4, 6), (4, 6), (4, 6), seed=seed), heads) for seed, heads in ((2, 2), (3, 3))],
+    mistakes={
+        "width of the token": Mistake(
+            "You scaled by the width of the whole token. The scores of a head are sums over its own d / heads columns.",
+            lambda q, k, v, h: _heads(q, k, v, h, q.shape[1] ** -0.5),
+        ),
+        "no scale": Mistake(
+            "The scores are not scaled: divide them by the square root of a head's width.",
+            lambda q, k, v, h: _heads(q, k, v, h, 1.0),
+        ),
+        "one head": Mistake(
+            "That is one head of full width: each chunk needs a softmax of its own.",
+            lambda q, k, v, h: _attend(q, k, v, q.shape[1] ** -0.5),
+        ),
+        "every other column": Mistake(
+            "Your heads take every h-th column; the exercise asks for chunks of neighbouring columns.", _every_other
+        ),
+        "wrong axis": Mistake(
+            "The softmax runs over the queries; it must run over the keys, so that each query's weights sum to one.",
+            lambda q, k, v, h: torch.cat(
+                [
+                    torch.softmax(a @ b.T / a.shape[1] ** 0.5, 0) @ c
+                    for a, b, c in zip(*(t.chunk(h, -1) for t in (q, k, v)), strict=True)
+                ],
+                -1,
+            ),
+        ),
+    },
+)
+
+
+def _frequencies(d: int) -> Tensor:
+    return 10_000.0 ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+
+OVERLAP = Exercise(
+    reference=lambda t, d: torch.cos(t[:, None] * _frequencies(d)).sum(-1),
+    inputs=lambda: [(torch.arange(5, dtype=torch.float64), 8), (torch.tensor([1.0, 3.0, 20.0], dtype=torch.float64), 6)],
+    mistakes={
+        "sine": Mistake(
+            "The product of two places is a cosine of the difference.",
+            lambda t, d: torch.sin(t[:, None] * _frequencies(d)).sum(-1),
+        ),
+        "d clocks": Mistake(
+            "There are d / 2 clocks, one for each pair of a sine and a cosine; yours counts d.",
+            lambda t, d: torch.cos(t[:, None] * 10_000.0 ** -(torch.arange(d, dtype=torch.float64) / d)).sum(-1),
+        ),
+        "half the exponent": Mistake(
+            "The exponent of clock i is -2i/d: the slowest clock nearly reaches 1/10000, yours stops at its square root.",
+            lambda t, d: torch.cos(t[:, None] * _frequencies(d).sqrt()).sum(-1),
+        ),
+        "mean": Mistake(
+            "An inner product is a sum over the clocks, not their mean.",
+            lambda t, d: torch.cos(t[:, None] * _frequencies(d)).mean(-1),
+        ),
+    },
+)
+
+
+def _log_likelihoods(scores: Tensor, tokens: Tensor) -> Tensor:
+    return (torch.log_softmax(scores, -1) * one_hot(tokens, scores.shape[-1])).sum(-1)
+
+
+def _texts() -> list[tuple[Tensor, Tensor]]:
+    draw = torch.Generator().manual_seed(4)
+    return [(_draws((n, 5), seed=n)[0], torch.randint(5, (n,), generator=draw)) for n in (6, 9)]
+
+
+LOSS = Exercise(
+    reference=lambda s, t: -_log_likelihoods(s[:-1], t[1:]).mean(),
+    inputs=_texts,
+    mistakes={
+        "predicts itself": Mistake(
+            "Each position is scored on its own token, which it has seen. It must predict the next one.",
+            lambda s, t: -_log_likelihoods(s, t).mean(),
+        ),
+        "predicts the past": Mistake(
+            "Shifted the wrong way: position t predicts token t + 1, not t - 1.",
+            lambda s, t: -_log_likelihoods(s[1:], t[:-1]).mean(),
+        ),
+        "last only": Mistake(
+            "That is the loss of the last prediction alone: average over all of them.",
+            lambda s, t: -_log_likelihoods(s[-2:-1], t[-1:]).mean(),
+        ),
+        "sum": Mistake("The loss is a mean over positions, not a sum.", lambda s, t: -_log_likelihoods(s[:-1], t[1:]).sum()),
+        "sign": Mistake(
+            "The sign is turned: a loss is minus the log-likelihood.", lambda s, t: _log_likelihoods(s[:-1], t[1:]).mean()
+        ),
+        "no logarithm": Mistake(
+            "These are mean scores, not log-probabilities: normalise them with log_softmax over the words.",
+            lambda s, t: -(s[:-1] * one_hot(t[1:], s.shape[-1])).sum(-1).mean(),
+        ),
+    },
+)
+
+
+def _exponent(x: Tensor, w: Tensor) -> Tensor:
+    return x @ w.T - x.square().sum(-1, keepdim=True) / 2
+
+
+FEATURES = Exercise(
+    reference=lambda x, w: _exponent(x, w).exp() / len(w) ** 0.5,
+    inputs=lambda: [tuple(_draws((4, 3), (7, 3), seed=seed)) for seed in (5, 6)],
+    mistakes={
+        "no length": Mistake(
+            "Without the factor exp(-|x|^2 / 2) the mean of the product is exp(|q + k|^2 / 2), too large by the lengths.",
+            lambda x, w: (x @ w.T).exp() / len(w) ** 0.5,
+        ),
+        "no half": Mistake(
+            "Half the squared length is taken off: E exp(w . x) = exp(|x|^2 / 2).",
+            lambda x, w: (x @ w.T - x.square().sum(-1, keepdim=True)).exp() / len(w) ** 0.5,
+        ),
+        "sum": Mistake(
+            "The inner product of r features sums r estimates: divide by their number.", lambda x, w: _exponent(x, w).exp()
+        ),
+        "divided twice": Mistake(
+            "Both sides are divided by r, so that their product is too small by r: each side takes the square root.",
+            lambda x, w: _exponent(x, w).exp() / len(w),
+        ),
+        "plus sign": Mistake(
+            "The length is taken off, not added: -|x|^2 / 2.",
+            lambda x, w: (x @ w.T + x.square().sum(-1, keepdim=True) / 2).exp() / len(w) ** 0.5,
+        ),
+    },
+)
+
+EXERCISES = {"1": HOP, "2": HEADS, "3": OVERLAP, "4": LOSS, "5": FEATURES}
