@@ -20,7 +20,7 @@ import nbformat
 SETUP = """\
 import importlib.util
 
-if importlib.util.find_spec("attnlib") is None:  # in Colab: add the course's package, keep the torch that is there
+if importlib.util.find_spec("attnlib") is None:  # in Colab: add the course's package
     %pip install -q "attnlib[book] @ git+{url}@{branch}"
 from attnlib import plots
 plots.use_style()"""

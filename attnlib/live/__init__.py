@@ -2,6 +2,7 @@
 
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.live.flatland import Flatland
+from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 
-__all__ = ["FigureError", "Flatland", "LiveFigure", "SoftmaxThermometer"]
+__all__ = ["FigureError", "Flatland", "LiveFigure", "ScoreLab", "SoftmaxThermometer"]
