@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from attnlib.exercises import check, exercises
 from attnlib.exercises._check import PAGES, verdict
 

@@ -106,7 +106,20 @@ def test_the_reader_of_imports_reads_every_kind(tmp_path, monkeypatch):
     assert imported(tmp_path / "live" / "room.py") == {"softmax", "live"}
 
 
-HEAVY = ["matplotlib", "networkx", "sklearn", "scipy", "pandas", "ipywidgets", "anywidget", "IPython", "tqdm", "beartype", "joblib", "dask"]
+HEAVY = [
+    "matplotlib",
+    "networkx",
+    "sklearn",
+    "scipy",
+    "pandas",
+    "ipywidgets",
+    "anywidget",
+    "IPython",
+    "tqdm",
+    "beartype",
+    "joblib",
+    "dask",
+]
 
 
 def test_importing_attnlib_loads_torch_and_numpy_and_nothing_heavier():

@@ -21,7 +21,7 @@ export function measure({ dimension, count, correlation, scaled, seed }) {
     return sum;
   };
   const square = dot(0), own = Math.sqrt(1 - correlation ** 2);
-  const scores = Array.from({ length: count }, (_, j) => beta * (j ? dot(j + 1) : correlation * square + dot(1)));
+  const scores = Array.from({ length: count }, (_, j) => beta * (j ? dot(j + 1) : correlation * square + own * dot(1)));
 
   const total = (list) => list.reduce((sum, value) => sum + value, 0);
   const exponents = scores.map((score) => score - Math.max(...scores)), boltzmann = exponents.map(Math.exp);

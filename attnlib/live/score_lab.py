@@ -94,7 +94,7 @@ class ScoreLab(LiveFigure):
 
     @property
     def beta(self) -> float:
-        """What the dot products are multiplied with: one over the square root of the width, or one."""
+        """What the dot products are multiplied with, one over the square root of the width or one."""
         return 1 / math.sqrt(self.dimension) if self.scaled else 1.0
 
     def draw(self) -> tuple[Tensor, Tensor]:
