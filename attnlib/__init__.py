@@ -69,6 +69,11 @@ from attnlib.storage import (
     storage_sweep,
     storage_trial,
 )
+from attnlib.seq2seq import (
+    DecodingRecord,
+    Seq2Seq,
+    alignment_error_rate,
+)
 
 try:
     __version__ = version("attnlib")
@@ -80,13 +85,16 @@ __all__ = [
     "ClaimError",
     "ConvergenceError",
     "ConvergenceWarning",
+    "DecodingRecord",
     "Descent",
     "EnergyAttention",
     "FixedPoints",
     "PartialSoftmax",
     "RandomEnergy",
     "Recall",
+    "Seq2Seq",
     "SoftmaxAttention",
+    "alignment_error_rate",
     "attend",
     "attention_weights",
     "causal_mask",

@@ -27,7 +27,11 @@ Links = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True)
 class DecodingRecord:
-    """What a pass over given targets did. Queries and keys are what the score compares, scores come without beta."""
+    """What a pass over given targets did, over ``n`` target and ``m`` source positions.
+
+    ``logits [batch, n, words]``, ``weights`` and ``scores [batch, n, m]`` (before beta), and what the score compares:
+    ``query [batch, n, hidden]`` and ``key [batch, m, hidden]``.
+    """
 
     logits: Float[Tensor, "batch n words"]
     weights: Float[Tensor, "batch n m"]
@@ -105,13 +109,20 @@ class Seq2Seq(nn.Module):
     def forward(
         self, source: Int[Tensor, "batch m"], given: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
     ) -> Float[Tensor, "batch n words"]:
-        """Logits of the next word after each given one (teacher forcing); True in mask marks words, default: not padding."""
+        """Logits of the next word after each given one (teacher forcing), ``[batch, n, words]``.
+
+        Takes numbers of words ``[batch, m]`` and ``[batch, n]``; True in the mask ``[batch, m]`` marks words (default: what is
+        not padding). Raises ValueError as the class says.
+        """
         return self.out(self._unroll(source, given, mask)[0])
 
     def explain(
         self, source: Int[Tensor, "batch m"], given: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
     ) -> DecodingRecord:
-        """The same pass with everything that a figure needs; weights and scores are zero where there is no attention."""
+        """The same pass with everything that a figure needs; weights and scores are zero where there is no attention.
+
+        Shapes and errors are those of the call; returns a :class:`DecodingRecord`.
+        """
         combined, query, states, mask = self._unroll(source, given, mask)
         query, key = self._comparable(query), self._comparable(states)
         if self.score == "none":
@@ -124,7 +135,10 @@ class Seq2Seq(nn.Module):
     def greedy(
         self, source: Int[Tensor, "batch m"], mask: Bool[Tensor, "batch m"] | None = None, *, longest: int = 30
     ) -> Int[Tensor, "batch n"]:
-        """The most probable word at every step, until every sentence has ended; after its end a sentence is padding."""
+        """The most probable word at every step, until every sentence has ended; after its end a sentence is padding.
+
+        Takes ``[batch, m]``, returns ``[batch, n]`` with n at most ``longest``. Errors are those of :meth:`beam`.
+        """
         return self.beam(source, mask, width=1, longest=longest)
 
     @torch.no_grad()
@@ -139,8 +153,8 @@ class Seq2Seq(nn.Module):
     ) -> Int[Tensor, "batch n"]:
         """Keep the ``width`` most probable beginnings at every step; of the ends return the best per word.
 
-        A sentence of ``L`` tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is
-        greedy decoding.
+        Takes ``[batch, m]``, returns ``[batch, n]``, padded after the end, with n at most ``longest``. A sentence of ``L``
+        tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is greedy decoding.
 
         Raises:
             ValueError: a width or longest below 1, and as the call.
@@ -252,7 +266,7 @@ def _check_words(name: str, numbers: Tensor, words: int) -> None:
 
 @runtime_checkable
 class Teaching(Protocol):
-    """A batch to learn from: source and target as numbers, the target shifted by one word (see ``attnlib.data.Batch``)."""
+    """A batch to learn from, such as ``attnlib.data.Batch``: shapes are its, errors are those of the model that gets it."""
 
     source: Tensor
     mask: Tensor
@@ -335,7 +349,10 @@ def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: st
 
 
 def links(weights: Float[Tensor, "n m"]) -> Links:
-    """The alignment that attention draws: each target position with the source position of its largest weight."""
+    """The alignment that attention draws: each target position with the source position of its largest weight.
+
+    Takes ``[n, m]``. Errors are those of ``Tensor.argmax``: a source without positions.
+    """
     return frozenset(enumerate(weights.argmax(-1).tolist()))
 
 

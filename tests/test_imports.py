@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import importlib
 import inspect
 import json
 import re
@@ -158,9 +159,20 @@ def test_every_public_name_exists():
     assert not missing
 
 
+MODULES = ["attnlib.seq2seq", "attnlib.memory", "attnlib.data.translation", "attnlib.data.stories"]
+"""Modules whose public names are imported from them, not from attnlib itself."""
+
+
+def defined_in(module, thing):
+    return (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__ == module.__name__
+
+
 def public():
     """Public functions and classes of attnlib, and the public methods defined in it, by name."""
     things = {name: getattr(attnlib, name) for name in attnlib.__all__}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        things |= {key: thing for key, thing in vars(module).items() if key[0] != "_" and defined_in(module, thing)}
     bases = {base for thing in things.values() if inspect.isclass(thing) for base in thing.__mro__}
     for base in bases:
         if base.__module__.startswith("attnlib."):
@@ -169,7 +181,7 @@ def public():
     return things
 
 
-SHAPE = re.compile(r"``\[[^`]*\]``|[Ss]hapes")
+SHAPE = re.compile(r"``[^`]*\[[^`]*\]``|[Ss]hapes")
 ERROR = re.compile(r"ValueError|ConvergenceError|[Ee]rrors? (are those|as)|for shapes and errors")
 
 

@@ -114,7 +114,7 @@ def _groups(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def tokenize(text: str) -> tuple[str, ...]:
-    """Split into lower-case words and punctuation marks.
+    """Split into lower-case words and punctuation marks. Any text will do; errors are those of ``str.lower``.
 
     >>> tokenize("Macht Anna's Hund die Tür auf?")
     ('macht', "anna's", 'hund', 'die', 'tür', 'auf', '?')
@@ -207,11 +207,14 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, sentence: Sequence[str]) -> list[int]:
-        """The numbers of the words of a sentence; unknown ones become ``UNKNOWN``."""
+        """The numbers of the words of a sentence; unknown ones become ``UNKNOWN``, so that no word is an error.
+
+        Errors are those of iterating over the sentence.
+        """
         return [self.numbers.get(word, UNKNOWN) for word in sentence]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """The words up to the end token, without the special tokens."""
+        """The words up to the end token, without the special tokens. Errors are those of ``words[number]``, an IndexError."""
         words = []
         for number in numbers:
             if number == EOS:
@@ -223,7 +226,10 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as numbers, padded: the target is given shifted (after ``<bos>``) and wanted (before ``<eos>``)."""
+    """Pairs as numbers, padded: ``source`` and its ``mask`` (True: a word) are ``[batch, m]``, the target is ``[batch, n]``.
+
+    It comes twice, ``given`` to the decoder after ``<bos>`` and ``wanted`` from it before ``<eos>``.
+    """
 
     source: Int[Tensor, "batch m"]
     mask: Bool[Tensor, "batch m"]
