@@ -46,6 +46,11 @@ from attnlib.hopfield import (
     hopfield_sample,
     hopfield_update,
 )
+from attnlib.seq2seq import (
+    DecodingRecord,
+    Seq2Seq,
+    alignment_error_rate,
+)
 from attnlib.softmax import (
     PartialSoftmax,
     RandomEnergy,
@@ -68,11 +73,6 @@ from attnlib.storage import (
     random_patterns,
     storage_sweep,
     storage_trial,
-)
-from attnlib.seq2seq import (
-    DecodingRecord,
-    Seq2Seq,
-    alignment_error_rate,
 )
 
 try:

@@ -30,7 +30,7 @@ import torch
 
 from attnlib.storage import storage_sweep
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results"
 KEPT = 0.9
 """Overlap above which a pattern counts as kept."""
 PROBES = 20
@@ -189,7 +189,7 @@ def main(arguments: list[str] | None = None) -> None:
         "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "joblib", "attnlib")}},
         **measured,
     }
-    target = options.output or (None if options.quick else HERE / "results" / "associative_capacity.json")
+    target = options.output or (None if options.quick else RESULTS / "associative_capacity.json")
     if target:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

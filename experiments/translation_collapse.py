@@ -3,7 +3,7 @@
     python experiments/translation_collapse.py            the whole table, about half an hour of one core
     python experiments/translation_collapse.py --resume   only the runs that the result file does not have yet
 
-Every run is appended to experiments/results/translation_collapse.json as soon as it is done. All attentions of a width have
+Every run is appended to attnlib/data/results/translation_collapse.json as soon as it is done. All attentions of a width have
 the same number of steps, learning rate, batches and first weights (the seed sets them).
 """
 
@@ -22,7 +22,7 @@ from attnlib import __version__
 from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
 from attnlib.seq2seq import Seq2Seq, alignment_error_rate, bleu, links, teach
 
-RESULTS = Path(__file__).parent / "results" / "translation_collapse.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "translation_collapse.json"
 BATCH = 64
 BUDGETS = {32: (400, 1e-2), 64: (400, 8e-3), 128: (400, 6e-3), 256: (300, 4e-3), 512: (200, 3e-3)}
 """Width to steps and highest learning rate."""

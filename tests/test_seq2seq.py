@@ -396,7 +396,7 @@ def test_the_experiment_runs_and_its_table_says_how_it_was_made(monkeypatch):
     assert [moment["step"] for moment in fresh["history"]] == [0, 10]
     assert fresh["key_variance"] == pytest.approx(1, abs=0.01)
     assert 0 <= fresh["aer"] <= 1
-    table = json.loads((ROOT / "experiments" / "results" / "translation_collapse.json").read_text())
+    table = json.loads((ROOT / "attnlib" / "data" / "results" / "translation_collapse.json").read_text())
     assert table["command"] == "python experiments/translation_collapse.py"
     assert {"python", "torch", "attnlib"} <= set(table["versions"])
     known = list(translation_collapse.settings())

@@ -1,11 +1,11 @@
-"""Results of the experiments that take too long for a page: the scripts and their files lie in ``experiments/``."""
+"""Results of the experiments that take too long for a page: the scripts lie in ``experiments/``, their files here."""
 
 import json
 from importlib.resources import files
 from typing import Any
 
 _FOLDER = files("attnlib.data") / "results"
-"""One link for each file of ``experiments/results`` that a page reads, so that it travels with the package."""
+"""Inside the package, so that a page finds them in Colab too."""
 
 
 def recorded(name: str) -> dict[str, Any]:
