@@ -23,11 +23,14 @@ from attnlib.associative import (
 from attnlib.attention import (
     AttentionRecord,
     SoftmaxAttention,
+    additive_scores,
     attend,
     attention_weights,
+    bilinear_scores,
     causal_mask,
     dot_scores,
     padding_mask,
+    sinusoids,
 )
 from attnlib.claims import ClaimError, claim
 from attnlib.hopfield import (
@@ -45,6 +48,11 @@ from attnlib.hopfield import (
     hopfield_mixture_weights,
     hopfield_sample,
     hopfield_update,
+)
+from attnlib.memory import (
+    Hops,
+    MemoryNetwork,
+    multi_hop,
 )
 from attnlib.seq2seq import (
     DecodingRecord,
@@ -89,14 +97,18 @@ __all__ = [
     "Descent",
     "EnergyAttention",
     "FixedPoints",
+    "Hops",
+    "MemoryNetwork",
     "PartialSoftmax",
     "RandomEnergy",
     "Recall",
     "Seq2Seq",
     "SoftmaxAttention",
+    "additive_scores",
     "alignment_error_rate",
     "attend",
     "attention_weights",
+    "bilinear_scores",
     "causal_mask",
     "claim",
     "classical_energy",
@@ -123,12 +135,14 @@ __all__ = [
     "hopfield_mixture_weights",
     "hopfield_sample",
     "hopfield_update",
+    "multi_hop",
     "online_softmax",
     "padding_mask",
     "partial_softmax",
     "participation_ratio",
     "random_energy",
     "random_patterns",
+    "sinusoids",
     "smooth_max",
     "softmax",
     "softmax_jacobian",

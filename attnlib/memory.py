@@ -56,9 +56,9 @@ def multi_hop(
 
     Source: Sukhbaatar et al. 2015, section 2.2, with a map on what was read.
 
-    >>> key = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
+    >>> key = torch.eye(2)
     >>> turn = torch.tensor([[-1.0, 1.0], [1.0, -1.0]])  # away from what was read, towards the other
-    >>> multi_hop(key[0], key, key, [turn]).weights
+    >>> multi_hop(key[0], key, key, [turn], beta=float("inf")).weights
     tensor([[1., 0.],
             [0., 1.]])
     """

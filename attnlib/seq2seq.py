@@ -17,12 +17,12 @@ from attnlib.attention import attention_weights
 from attnlib.softmax import softmax
 
 PAD, BOS, EOS, UNKNOWN = range(4)
-"""Numbers of the four special tokens of every vocabulary: padding, begin, end, and a word that it does not have."""
+"""The four special tokens that begin every vocabulary are padding, begin, end, and any word that it does not have."""
 
 Score = Literal["none", "dot", "scaled_dot", "general", "additive"]
 SCORES: tuple[Score, ...] = ("none", "dot", "scaled_dot", "general", "additive")
 Links = frozenset[tuple[int, int]]
-"""An alignment: pairs of (target position, source position)."""
+"""An alignment, as pairs of (target position, source position)."""
 
 
 @dataclass(frozen=True)
