@@ -1,6 +1,5 @@
 """What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, the summary."""
 
-import os
 from collections import defaultdict
 
 import jaxtyping
@@ -9,7 +8,6 @@ import torch
 from hypothesis import HealthCheck, settings
 
 torch.set_num_threads(1)
-os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # for the kernels that run the notebooks
 settings.register_profile(
     "attnlib", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -42,6 +42,7 @@ def test_a_stub_an_error_and_a_wrong_shape_get_an_answer(page, number):
     assert "was expected" in verdict(exercise, lambda *a: torch.zeros(2, 3, 5, 7))
     assert "a tensor was expected" in verdict(exercise, lambda *a: 1.0)
     assert "largest deviation" in verdict(exercise, lambda *a: exercise.reference(*a) + 0.1)
+    assert "not yet" in verdict(exercise, lambda *a: exercise.reference(*a).isnan())
 
 
 def test_an_answer_cannot_spoil_the_inputs():

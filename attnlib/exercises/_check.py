@@ -78,7 +78,7 @@ def verdict(exercise: Exercise, answer: Callable[..., Tensor]) -> str:
             return f"not yet. It returns a {type(result).__name__}; a tensor was expected."
         if result.shape != target.shape:
             return f"not yet. It returns shape {tuple(result.shape)}; {tuple(target.shape)} was expected."
-        found.append(result.detach())
+        found.append(result.detach().to(target.dtype))
     if _same(found, expected):
         return "right."
     for mistake in exercise.mistakes.values():
@@ -93,4 +93,4 @@ def verdict(exercise: Exercise, answer: Callable[..., Tensor]) -> str:
 def _same(found: list[Tensor], expected: list[Tensor]) -> bool:
     """Agree to 1e-6 everywhere, also in what is NaN: loose enough for another order of summation, tighter than any mistake."""
     pairs = zip(found, expected, strict=True)
-    return all(f.shape == e.shape and torch.allclose(f.to(e.dtype), e, rtol=1e-6, atol=1e-8, equal_nan=True) for f, e in pairs)
+    return all(f.shape == e.shape and torch.allclose(f, e.to(f.dtype), rtol=1e-6, atol=1e-8, equal_nan=True) for f, e in pairs)
