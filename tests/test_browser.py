@@ -58,8 +58,12 @@ class Tab:
     page: Any
     base: str
     wrong: list[str] = field(default_factory=list)
+    underway: set[Any] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.page.on("request", lambda request: self.underway.add(request))
+        self.page.on("requestfinished", lambda request: self.underway.discard(request))
+        self.page.on("requestfailed", lambda request: self.underway.discard(request))
         self.page.on("console", lambda said: said.type == "error" and self.wrong.append(f"console: {said.text}"))
         self.page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
         self.page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
@@ -77,6 +81,16 @@ class Tab:
         self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="networkidle")
         self.page.evaluate("async () => { if (window.MathJax?.startup) await MathJax.startup.promise; }")
         return self.page
+
+    def settle(self) -> None:
+        """Wait until nothing has been under way for half a second: leaving earlier breaks off what the page still fetches."""
+        quiet = 0
+        for _ in range(300):
+            quiet = 0 if self.underway else quiet + 1
+            if quiet == 10:
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"still under way: {[request.url for request in self.underway]}")
 
 
 @pytest.fixture
@@ -151,6 +165,7 @@ def test_search_finds_a_word_and_leads_to_its_page(tab):
     page.keyboard.press("Enter")
     first = page.locator("ul.search li a").first
     first.wait_for(timeout=10_000)
+    tab.settle()  # the list of results fetches the pages that it quotes
     first.click()
     page.wait_for_load_state("networkidle")
     assert "search.html" not in page.url
