@@ -3,3 +3,12 @@
 import os
 
 os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _torch_in_examples(doctest_namespace: dict[str, object]) -> None:
+    """The examples in docstrings may say torch without importing it."""
+    doctest_namespace["torch"] = torch

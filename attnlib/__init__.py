@@ -1,16 +1,41 @@
 """attnlib: attention as the response of a physical system to data.
 
-One module per concept, named as the chapters of the course name it. Importing the package loads torch and numpy and
-nothing heavier; figures, graphs and widgets come with the extra ``attnlib[book]``.
+A package is a chapter of the course, a file is an idea. Importing attnlib loads torch and numpy and nothing heavier; figures,
+data and widgets come with the extra ``attnlib[book]``.
 """
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError as _NotInstalled
+from importlib.metadata import version as _version
 
-from attnlib._checks import (
-    ConvergenceError,
-    ConvergenceWarning,
+from attnlib._checks import no_value_checks
+from attnlib._convergence import ConvergenceError, ConvergenceWarning
+from attnlib.attention import (
+    AttentionRecord,
+    DecodingRecord,
+    Heads,
+    Hops,
+    MemoryNetwork,
+    Mixer,
+    Seq2Seq,
+    SoftmaxAttention,
+    additive_scores,
+    alignment_error_rate,
+    attend,
+    attention_weights,
+    bilinear_scores,
+    causal_mask,
+    dot_scores,
+    multi_hop,
+    padding_mask,
+    rotary_places,
+    sinusoids,
 )
-from attnlib.associative import (
+from attnlib.claims import ClaimError, claim
+from attnlib.hopfield import (
+    Descent,
+    EnergyAttention,
+    EnergyRecord,
+    FixedPoints,
     Recall,
     classical_energy,
     classical_local_field,
@@ -18,28 +43,11 @@ from attnlib.associative import (
     dense_energy,
     dense_local_field,
     dense_recall,
-    hebb_weights,
-)
-from attnlib.attention import (
-    AttentionRecord,
-    SoftmaxAttention,
-    additive_scores,
-    attend,
-    attention_weights,
-    bilinear_scores,
-    causal_mask,
-    dot_scores,
-    padding_mask,
-    sinusoids,
-)
-from attnlib.claims import ClaimError, claim
-from attnlib.hopfield import (
-    Descent,
-    EnergyAttention,
-    FixedPoints,
     descend,
     energy_step,
     find_fixed_points,
+    flip_spins,
+    hebb_weights,
     hopfield_energy,
     hopfield_gradient,
     hopfield_jacobian,
@@ -48,16 +56,9 @@ from attnlib.hopfield import (
     hopfield_mixture_weights,
     hopfield_sample,
     hopfield_update,
-)
-from attnlib.memory import (
-    Hops,
-    MemoryNetwork,
-    multi_hop,
-)
-from attnlib.seq2seq import (
-    DecodingRecord,
-    Seq2Seq,
-    alignment_error_rate,
+    random_patterns,
+    storage_sweep,
+    storage_trial,
 )
 from attnlib.softmax import (
     PartialSoftmax,
@@ -66,6 +67,7 @@ from attnlib.softmax import (
     entropy,
     freezing_scale,
     freezing_width,
+    merge,
     online_softmax,
     partial_softmax,
     participation_ratio,
@@ -76,16 +78,10 @@ from attnlib.softmax import (
     softmax_jacobian_norm,
     sparsemax,
 )
-from attnlib.storage import (
-    flip_spins,
-    random_patterns,
-    storage_sweep,
-    storage_trial,
-)
 
 try:
-    __version__ = version("attnlib")
-except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = _version("attnlib")
+except _NotInstalled:  # a source tree that was never installed
     __version__ = "0+unknown"
 
 __all__ = [
@@ -96,9 +92,12 @@ __all__ = [
     "DecodingRecord",
     "Descent",
     "EnergyAttention",
+    "EnergyRecord",
     "FixedPoints",
+    "Heads",
     "Hops",
     "MemoryNetwork",
+    "Mixer",
     "PartialSoftmax",
     "RandomEnergy",
     "Recall",
@@ -135,13 +134,16 @@ __all__ = [
     "hopfield_mixture_weights",
     "hopfield_sample",
     "hopfield_update",
+    "merge",
     "multi_hop",
+    "no_value_checks",
     "online_softmax",
     "padding_mask",
     "partial_softmax",
     "participation_ratio",
     "random_energy",
     "random_patterns",
+    "rotary_places",
     "sinusoids",
     "smooth_max",
     "softmax",

@@ -1,11 +1,19 @@
-"""Checks of arguments, shared by every module: each raises a ValueError naming the argument, what came, what was expected."""
+"""Checks of arguments, shared by every room: each raises a ValueError naming the argument, what came, what was expected.
+
+What looks at values (finite, positive, a row that allows something) is skipped where no value can be seen: while compiling or
+exporting, under ``torch.func.vmap``, on the meta device, and inside :func:`no_value_checks`. Types, shapes, dtypes and devices
+are checked always.
+"""
 
 import math
-import warnings
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Real
 from typing import Literal
 
 import torch
-from jaxtyping import Bool
 from torch import Tensor
 
 Scalar = float | int | Tensor
@@ -14,44 +22,104 @@ Scalar = float | int | Tensor
 Empty = Literal["error", "zero"]
 """What to do with a row of a mask that allows nothing: raise, or return zeros."""
 
-OnFailure = Literal["error", "warn"]
-"""What a solver does when it does not converge: raise a ConvergenceError, or warn and return what it has."""
+# Values
+
+_look_at_values: ContextVar[bool] = ContextVar("look_at_values", default=True)
 
 
-class ConvergenceError(RuntimeError):
-    """A solver stopped short of its tolerance. It carries the ``iterations`` done and the largest ``residual`` left."""
+@contextmanager
+def no_value_checks() -> Iterator[None]:
+    """Inside this block nothing looks at values: no check for NaN, infinity, signs or rows of a mask that allow nothing.
 
-    def __init__(self, message: str, *, iterations: int, residual: float) -> None:
-        super().__init__(message)
-        self.iterations, self.residual = iterations, residual
+    On a processor the looks cost a pass over each input; on a GPU each makes the host wait. Types, shapes, dtypes and devices
+    are still checked. A row of a mask that allows nothing gives NaN where it would have been an error.
+
+    >>> with no_value_checks():
+    ...     check_finite(x=torch.tensor([math.nan]))
+    (0.0,)
+    """
+    token = _look_at_values.set(False)
+    try:
+        yield
+    finally:
+        _look_at_values.reset(token)
 
 
-class ConvergenceWarning(UserWarning):
-    """A solver that was asked to go on with ``on_failure="warn"`` stopped short of its tolerance."""
+def looking() -> bool:
+    """Whether values may be looked at: not while compiling or exporting, nor inside :func:`no_value_checks`."""
+    return not torch.compiler.is_compiling() and _look_at_values.get()
 
 
-def report_failure(message: str, *, iterations: int, residual: float, on_failure: OnFailure) -> None:
-    """Raise a ConvergenceError or warn, as the caller chose: a solver never returns quietly."""
-    if on_failure == "error":
-        raise ConvergenceError(message, iterations=iterations, residual=residual)
-    warnings.warn(message, ConvergenceWarning, stacklevel=3)
+def verdict(condition: Callable[[], Tensor | bool]) -> bool | None:
+    """Whether a condition on values holds; None where no value can be seen."""
+    if not looking():
+        return None
+    try:
+        return bool(condition())
+    except RuntimeError:  # under torch.func.vmap or on the meta device
+        return None
 
 
-def check_finite(**tensors: Tensor) -> None:
-    """Raise on NaN or infinity. One sum per tensor: it is finite unless an entry is not, or the sum itself overflows."""
-    if torch.compiler.is_compiling():
-        return
+def refuted(condition: Callable[[], Tensor | bool]) -> bool:
+    """Whether a condition on values can be seen to be false."""
+    return verdict(condition) is False
+
+
+def check_finite(**tensors: Tensor) -> tuple[float, ...]:
+    """Raise on NaN or infinity. Returns the largest magnitude in each tensor, 0 where no value can be seen."""
+    if not looking():
+        return (0.0,) * len(tensors)
+    return tuple(_magnitude(name, tensor.detach()) for name, tensor in tensors.items())
+
+
+def _magnitude(name: str, tensor: Tensor) -> float:
+    if not tensor.numel():
+        return 0.0
+    try:
+        low, high = torch.aminmax(tensor)
+        largest = max(-float(low), float(high))  # a NaN is both
+    except RuntimeError:  # under torch.func.vmap or on the meta device no value can be seen
+        return 0.0
+    if not largest < math.inf:
+        raise ValueError(f"{name} has non-finite entries; expected finite numbers")
+    return largest
+
+
+def check_products(first: str, a: Tensor, second: str, b: Tensor) -> None:
+    """Raise on NaN or infinity, and where a dot product of rows of a and b could overflow the dtype it is computed in."""
+    (large,) = check_finite(**{first: a})
+    other = large if b is a else check_finite(**{second: b})[0]
+    limit = _wide_limit(a)
+    if large * other * a.shape[-1] > limit:
+        raise ValueError(
+            f"{first} has entries up to {large:.2g} and {second} up to {other:.2g}; "
+            f"expected products that stay below {limit:.2g}, or a wider dtype"
+        )
+
+
+def check_result(result: Tensor, names: str) -> Tensor:
+    """Return the result of finite arguments; raise if it overflowed its dtype."""
+    try:
+        check_finite(result=result)
+    except ValueError:
+        overflow = f"{names} too large: the result overflows {result.dtype}"
+        raise ValueError(f"{overflow}; expected smaller numbers, or a wider dtype") from None
+    return result
+
+
+# Types, dtypes, devices
+
+
+def check_tensors(**tensors: Tensor) -> None:
+    """Raise unless all are tensors."""
     for name, tensor in tensors.items():
-        try:
-            fine = math.isfinite(tensor.detach().sum()) or bool(torch.isfinite(tensor.detach()).all())
-        except RuntimeError:  # torch.func.vmap: no value can be looked at
-            return
-        if not fine:
-            raise ValueError(f"{name} has non-finite entries; expected finite numbers")
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"{name} is {_kind(tensor)}; expected a torch.Tensor")
 
 
 def check_floating(**tensors: Tensor) -> None:
     """Raise unless all are floating point tensors of one dtype on one device."""
+    check_tensors(**tensors)
     (first, reference), *_ = tensors.items()
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
@@ -63,75 +131,133 @@ def check_floating(**tensors: Tensor) -> None:
             )
 
 
-def check_beta(beta: Scalar, *, limits: bool = False, like: Tensor | None = None, shape: tuple[int, ...] = ()) -> None:
-    """Raise unless beta > 0 and finite; ``limits=True`` also lets the numbers 0 and infinity pass.
-
-    A tensor must broadcast to the shape, and must not widen the dtype of the tensor that it multiplies (``like``).
-    """
-    if isinstance(beta, Tensor):
-        if like is not None and torch.result_type(like, beta) != like.dtype:
-            raise ValueError(f"beta has dtype {beta.dtype}; expected {like.dtype}, or a number")
-        if not _broadcasts(beta.shape, shape):
-            raise ValueError(f"beta has shape {tuple(beta.shape)}; expected one that broadcasts to {tuple(shape)}")
-        values = beta.detach()
-        try:
-            fine = bool(torch.isfinite(values).all()) and bool((values >= 0 if limits else values > 0).all())
-        except RuntimeError:  # torch.func.vmap: no value can be looked at
-            return
-    else:
-        fine = beta >= 0 if limits else 0 < beta < math.inf  # a NaN fails both
-    if not fine:
-        raise ValueError(f"beta is {beta}; expected {'0 <= beta' if limits else 'a finite beta > 0'}")
+def check_number(name: str, number: float | int, *, least: float | int = -math.inf, above: float | int = -math.inf) -> float:
+    """Return the number as a float; raise unless it is real, finite, at least ``least`` and above ``above``."""
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise ValueError(f"{name} is {_kind(number)}; expected a number")
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not (math.isfinite(value) and value >= least and value > above):
+        wanted = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
+        raise ValueError(f"{name} is {number}; expected a finite number{wanted}")
+    return value
 
 
-def check_count(name: str, number: int, least: int = 1) -> None:
-    """Raise unless the number is an integer not below the least."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise ValueError(f"{name} is {number!r}; expected an integer of at least {least}")
+def check_count(name: str, number: int, least: int = 1, most: int | None = None) -> int:
+    """Return the number as an int; raise unless it is an integer in the range."""
+    try:
+        count = None if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        count = None
+    if count is None or count < least or (most is not None and count > most):
+        raise ValueError(
+            f"{name} is {number!r}; expected an integer of at least {least}" + (f", at most {most}" if most else "")
+        )
+    return count
 
 
 def check_choice(name: str, choice: object, allowed: tuple[object, ...]) -> None:
     """Raise unless the choice is one of those allowed."""
-    if choice not in allowed:
+    if not any(choice is one or (type(choice) is type(one) and choice == one) for one in allowed):
         raise ValueError(f"{name} is {choice!r}; expected one of {', '.join(map(repr, allowed))}")
 
 
-def check_states(first: str, a: Tensor, second: str, b: Tensor, *, one_width: bool = True) -> None:
-    """Raise unless a is [*batch, n, d] and b is [*batch, m, d] with m >= 1 and d >= 1, both finite and of one dtype.
+def check_flag(**flags: bool) -> None:
+    """Raise unless all are True or False."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name} is {_kind(flag)}; expected True or False")
 
-    With ``one_width=False`` b may have a width of its own, [*batch, m, c].
+
+def check_generator(generator: torch.Generator | None) -> None:
+    """Raise unless it is a torch.Generator or None."""
+    if not isinstance(generator, torch.Generator | None):
+        raise ValueError(f"generator is {_kind(generator)}; expected a torch.Generator, or None")
+
+
+def check_beta(beta: Scalar, *, like: Tensor | None = None, shape: tuple[int, ...] = (), limits: bool = False) -> None:
+    """Raise unless beta > 0 and finite; ``limits=True`` also lets the numbers 0 and infinity, and zeros in a tensor, pass.
+
+    One rule for tensors: beta is one inverse temperature for each distribution, so it broadcasts to the shape of what is
+    normalised less its last axis. It must not widen the dtype of the tensor that it multiplies (``like``).
     """
+    expected = "0 <= beta" if limits else "a finite beta > 0"
+    if not isinstance(beta, Tensor):
+        if isinstance(beta, bool) or not isinstance(beta, Real):
+            raise ValueError(f"beta is {_kind(beta)}; expected a number or a torch.Tensor")
+        if not (beta >= 0 if limits else 0 < beta < math.inf):  # a NaN fails both
+            raise ValueError(f"beta is {beta}; expected {expected}")
+        return
+    if like is not None and (beta.is_complex() or torch.result_type(like, beta) != like.dtype):
+        raise ValueError(f"beta has dtype {beta.dtype}; expected {like.dtype}, or a number")
+    if like is not None and beta.ndim and beta.device != like.device:
+        raise ValueError(f"beta is on {beta.device}; expected {like.device}")
+    if not broadcasts(beta.shape, shape):
+        raise ValueError(f"beta has shape {tuple(beta.shape)}; expected one that broadcasts to {tuple(shape)}")
+    values = beta.detach()
+    if refuted(lambda: torch.isfinite(values).all()) or refuted(lambda: (values >= 0 if limits else values > 0).all()):
+        raise ValueError(f"beta is {beta}; expected {expected}")
+
+
+# Shapes
+
+
+def check_rows(name: str, rows: Tensor) -> float:
+    """Raise unless rows is a finite floating tensor [*batch, m, d] with m, d >= 1. Returns the largest magnitude."""
+    check_floating(**{name: rows})
+    if rows.ndim < 2 or 0 in rows.shape[-2:]:
+        raise ValueError(f"{name} has shape {tuple(rows.shape)}; expected [*batch, m, d] with m >= 1 and d >= 1")
+    return check_finite(**{name: rows})[0]
+
+
+def check_vectors(name: str, rows: Tensor) -> None:
+    """Raise unless rows is a finite floating tensor [*batch, m] with m >= 1."""
+    check_floating(**{name: rows})
+    if rows.ndim == 0 or rows.shape[-1] == 0:
+        raise ValueError(f"{name} has shape {tuple(rows.shape)}; expected [*batch, m] with m >= 1")
+    check_finite(**{name: rows})
+
+
+def check_states(first: str, a: Tensor, second: str, b: Tensor, *, one_width: bool = True) -> None:
+    """Raise unless a is [*batch, n, d] and b is [*batch, m, d] with m, d >= 1, both finite and of one dtype on one device.
+
+    Their dot products must not overflow. With ``one_width=False`` b may have a width of its own, [*batch, m, c].
+    """
+    check_tensors(**{first: a, second: b})
     if a.ndim < 2 or b.ndim < 2 or (one_width and a.shape[-1] != b.shape[-1]) or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(
             f"{first} has shape {tuple(a.shape)} and {second} {tuple(b.shape)}; "
             f"expected [*batch, n, d] and [*batch, m, {'d' if one_width else 'c'}]"
         )
-    if 0 in b.shape[-2:]:
+    if 0 in b.shape[-2:] or a.shape[-1] == 0:
         raise ValueError(f"{second} has shape {tuple(b.shape)}; expected at least one row and one column")
     check_floating(**{first: a, second: b})
-    check_finite(**{first: a, second: b})
+    check_products(first, a, second, b)
 
 
-def usable_rows(mask: Tensor, shape: tuple[int, ...], empty: Empty) -> Bool[Tensor, "*rows 1"] | None:
-    """Say which rows of a mask allow something: None if all do, else (with empty="zero") a boolean column.
-
-    Raises ValueError if the mask is not boolean, does not broadcast to the shape, or has an empty row and empty="error".
-    """
-    check_choice("empty", empty, ("error", "zero"))
-    if mask.dtype != torch.bool:
-        raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool (True: may be attended to)")
-    if not _broadcasts(mask.shape, shape):
-        raise ValueError(f"mask has shape {tuple(mask.shape)}; expected one that broadcasts to {tuple(shape)}")
-    rows = torch.atleast_1d(mask).any(-1, keepdim=True)
-    if bool(rows.all()):
-        return None
-    if empty == "error":
-        raise ValueError('mask has a row that allows nothing; expected one True per row, or empty="zero"')
-    return rows
+def check_field(name: str, field: Tensor, shape: tuple[int, ...], like: Tensor) -> None:
+    """Raise unless the field broadcasts to the shape, is finite, and has the dtype and device of ``like``."""
+    check_tensors(**{name: field})
+    if field.dtype != like.dtype or field.device != like.device:
+        raise ValueError(f"{name} is {field.dtype} on {field.device}; expected {like.dtype} on {like.device}")
+    if not broadcasts(field.shape, shape):
+        raise ValueError(f"{name} has shape {tuple(field.shape)}; expected one that broadcasts to {tuple(shape)}")
+    check_finite(**{name: field})
 
 
-def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return torch.broadcast_shapes(shape, target) == tuple(target)
-    except RuntimeError:
-        return False
+def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a tensor of the shape can be expanded to the target."""
+    return len(shape) <= len(target) and all(
+        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(target), strict=False)
+    )
+
+
+def _kind(thing: object) -> str:
+    return f"{thing!r:.40} ({type(thing).__name__})"
+
+
+def _wide_limit(tensor: Tensor) -> float:
+    """A quarter of the largest number in the dtype that this one is computed in: half precision is widened."""
+    return torch.finfo(torch.promote_types(tensor.dtype, torch.float32)).max / 4

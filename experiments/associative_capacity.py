@@ -28,7 +28,7 @@ import joblib
 import numpy as np
 import torch
 
-from attnlib.storage import storage_sweep
+from attnlib.hopfield import storage_sweep
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results"
 KEPT = 0.9

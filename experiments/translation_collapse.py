@@ -20,7 +20,7 @@ import torch
 
 from attnlib import __version__
 from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
-from attnlib.seq2seq import Seq2Seq, alignment_error_rate, bleu, links, teach
+from attnlib.attention import Seq2Seq, alignment_error_rate, bleu, links, teach
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "translation_collapse.json"
 BATCH = 64

@@ -7,15 +7,16 @@ from draw import batches, close, normal, seeds, sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlib import associative, hopfield, storage
-from attnlib.associative import (
+from attnlib.hopfield import (
     classical_energy,
     classical_local_field,
     classical_recall,
     dense_energy,
     dense_local_field,
     dense_recall,
+    flip_spins,
     hebb_weights,
+    hopfield_update,
 )
 
 degrees = st.sampled_from([2, 3, 4, 5, "exp"])
@@ -128,7 +129,7 @@ def test_degree_two_is_hebb(batch, n, m, d, mode, seed):
 @given(sizes, sizes, st.integers(1, 9), seeds)
 def test_the_exponential_field_has_the_sign_of_attention_less_the_state(n, m, d, seed):
     state, memory = spins(n, d, seed=seed), spins(m, d, seed=seed + 1)
-    attended = hopfield.hopfield_update(state, memory)
+    attended = hopfield_update(state, memory)
     short = attended - math.tanh(1) * state
     felt = dense_local_field(state, memory, degree="exp")
     assert (short * felt)[short.abs() > 1e-12].gt(0).all()
@@ -318,22 +319,14 @@ def test_running_out_of_sweeps_is_told():
 @pytest.mark.parametrize(("degree", "d"), [(30, 600), ("exp", 5000)])
 def test_nothing_overflows(degree, d):
     memory = spins(4, d, dtype=torch.float32)
-    cue = storage.flip_spins(memory, d // 5, generator=torch.Generator().manual_seed(0))
+    cue = flip_spins(memory, d // 5, generator=torch.Generator().manual_seed(0))
     assert dense_energy(cue, memory, degree=degree).isfinite().all()
     assert dense_local_field(cue, memory, degree=degree).isfinite().all()
     for mode in ("synchronous", "asynchronous"):
         assert torch.equal(dense_recall(cue, memory, degree=degree, mode=mode).state, memory)
 
 
-# Where they are found, what they refuse
-
-
-def test_the_room_next_door_has_them_too():
-    names = ["Recall", "classical_energy", "classical_local_field", "classical_recall", "dense_energy"]
-    for name in [*names, "dense_local_field", "dense_recall", "hebb_weights"]:
-        assert getattr(hopfield, name) is getattr(associative, name)
-    for name in ("storage_sweep", "storage_trial", "flip_spins", "random_patterns"):
-        assert getattr(hopfield, name) is getattr(storage, name)
+# What they refuse
 
 
 S, X, W = spins(3, 4), spins(5, 4, seed=1), couplings(d=4)
@@ -342,27 +335,27 @@ BROKEN = torch.full((3, 4), math.nan, dtype=torch.float64)
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("state", "weights", "field", "words"),
+    ("state", "J", "h", "words"),
     [
-        (S[0], W, None, r"state has shape \(4,\) and weights \(4, 4\); expected"),
-        (S, W[:, :3], None, r"state has shape \(3, 4\) and weights \(4, 3\); expected"),
-        (S, W[:3], None, r"weights has shape \(3, 4\); expected \[\*batch, d, d\]"),
-        (S, W.triu(), None, r"weights are not symmetric; expected weights\[j, k\] == weights\[k, j\]"),
-        (S, W + torch.eye(4).double(), None, "weights couple a spin to itself; expected a zero diagonal"),
-        (S, W * math.inf, None, "weights has non-finite entries"),
+        (S[0], W, None, r"state has shape \(4,\) and J \(4, 4\); expected"),
+        (S, W[:, :3], None, r"state has shape \(3, 4\) and J \(4, 3\); expected"),
+        (S, W[:3], None, r"J has shape \(3, 4\); expected \[\*batch, d, d\]"),
+        (S, W.triu(), None, r"J is not symmetric; expected J\[j, k\] == J\[k, j\]"),
+        (S, W + torch.eye(4).double(), None, "J couples a spin to itself; expected a zero diagonal"),
+        (S, W * math.inf, None, "J has non-finite entries"),
         (BROKEN, W, None, "state has non-finite entries"),
-        (S.float(), W, None, "weights is torch.float64 on cpu, state is torch.float32"),
+        (S.float(), W, None, "J is torch.float64 on cpu, state is torch.float32"),
         (S.long(), W, None, "state has dtype torch.int64"),
-        (S, W, torch.zeros(3).double(), r"field has shape \(3,\); expected one that broadcasts to \(3, 4\)"),
-        (S, W, torch.zeros(2, 3, 4).double(), r"field has shape \(2, 3, 4\); expected one that broadcasts to \(3, 4\)"),
-        (S, W, torch.zeros(4), "field is torch.float32 on cpu, state is torch.float64"),
-        (S, W, BROKEN, "field has non-finite entries"),
+        (S, W, torch.zeros(3).double(), r"h has shape \(3,\); expected one that broadcasts to \(3, 4\)"),
+        (S, W, torch.zeros(2, 3, 4).double(), r"h has shape \(2, 3, 4\); expected one that broadcasts to \(3, 4\)"),
+        (S, W, torch.zeros(4), "h is torch.float32 on cpu; expected torch.float64 on cpu"),
+        (S, W, BROKEN, "h has non-finite entries"),
     ],
 )
-def test_classical_networks_refuse(state, weights, field, words):
+def test_classical_networks_refuse(state, J, h, words):
     for function in (classical_energy, classical_local_field, classical_recall):
         with pytest.raises(ValueError, match=words):
-            function(state, weights, field)
+            function(state, J, h)
 
 
 @pytest.mark.usefixtures("unchecked")

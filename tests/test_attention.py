@@ -164,11 +164,11 @@ def test_masks_broadcast(shape, axes):
 
 
 @pytest.mark.parametrize("twice", [False, True])
-@pytest.mark.parametrize("shape", [(), (1,), (3, 1, 1), (3, 4, 1), (2, 1, 1, 1)])
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (3, 1), (3, 4), (2, 1, 1)])
 def test_a_temperature_for_each_head(shape, twice):
     query, key, value = inputs((2, 3), 4, 5, 6, 6, seed=0)
     beta = normal(*shape, seed=1).exp()
-    full = beta.expand(2, 3, 4, 1)
+    full = beta.expand(2, 3, 4)
     out = attend(query, key, value, beta=beta, twice_differentiable=twice)
     for b, h, i in torch.cartesian_prod(torch.arange(2), torch.arange(3), torch.arange(4)).tolist():
         row = by_hand(query[b, h, i : i + 1], key[b, h], value[b, h], full[b, h, i].item())
@@ -207,13 +207,13 @@ def test_causal_and_padding_masks():
     later = x.clone()
     later[:, 2:] += 7
     module = SoftmaxAttention(3, heads=3).double()
-    mask = causal_mask(4)[None]
+    mask = causal_mask(4)
     close(module(x, mask=mask)[:, :2], module(later, mask=mask)[:, :2], atol=1e-14)
     assert (module(x, mask=mask)[:, 2:] - module(later, mask=mask)[:, 2:]).abs().min() > 1e-6
     assert causal_mask(3, 5).sum(-1).tolist() == [3, 4, 5]
     mask = padding_mask(torch.tensor([2]), 4)
     close(module(x, later, mask), module(x, x, mask), atol=1e-14)
-    assert padding_mask(torch.tensor([0, 2, 4], dtype=torch.int32), 4).sum(-1).tolist() == [0, 2, 4]
+    assert padding_mask(torch.tensor([0, 2, 4], dtype=torch.int32), 4).sum(-1).tolist() == [[0], [2], [4]]
 
 
 MASK = torch.tensor([[True, False, True], [False, True, True]])
@@ -232,7 +232,7 @@ def test_attention_differentiates(beta, mask):
 
 def test_attention_differentiates_in_beta_and_scores_in_everything():
     leaves = tuple(t.requires_grad_() for t in inputs((2,), 2, 3, 2, 2, seed=0))
-    beta = torch.tensor([[[0.4]], [[1.7]]], dtype=torch.float64, requires_grad=True)
+    beta = torch.tensor([[0.4], [1.7]], dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda *t: attend(*t[:3], beta=t[3]), (*leaves, beta))
     assert gradgradcheck(lambda *t: attend(*t[:3], beta=t[3], twice_differentiable=True), (*leaves, beta))
     assert gradcheck(dot_scores, leaves[:2])
@@ -261,10 +261,10 @@ def test_softmax_attention_is_torchs_multihead_attention(context_dim, masked, bi
     context = None if context_dim is None else normal(3, 5, width, seed=1)
     other = x if context is None else context
     m = other.shape[1]
-    mask = {"no": None, "keys": mask_of(3, m), "pairs": mask_of(3, 4, m)}[masked]
+    mask = {"no": None, "keys": mask_of(3, 1, m), "pairs": mask_of(3, 4, m)}[masked]
     hidden = {}  # torch marks what may not be attended to, and wants one mask for each head
     if masked == "keys":
-        hidden = {"key_padding_mask": ~mask}
+        hidden = {"key_padding_mask": ~mask[:, 0]}
     elif masked == "pairs":
         hidden = {"attn_mask": ~mask.repeat_interleave(2, 0)}
     expected, weights = theirs(x, other, other, **hidden, average_attn_weights=False)
@@ -325,7 +325,7 @@ def test_modules_give_the_same_in_every_mode(kind, bare):
 @pytest.mark.parametrize("bare", [False, True])
 def test_modules_keep_the_dtype(kind, dtype, bare):
     module = kind(4, bare=bare).to(dtype)
-    out = module(normal(2, 3, 4, dtype=dtype), normal(2, 5, 4, dtype=dtype), mask_of(2, 5))
+    out = module(normal(2, 3, 4, dtype=dtype), normal(2, 5, 4, dtype=dtype), mask_of(2, 1, 5))
     assert out.dtype == dtype
     assert out.shape == (2, 3, 4)
     assert bool(torch.isfinite(out).all())
@@ -359,6 +359,6 @@ def test_a_token_that_sees_nothing_is_an_error_or_zero(kind, bare, settings):
     assert out.detach().abs().flatten(0, 1)[:5].sum(-1).min() > 0
     (gradient,) = torch.autograd.grad(out.square().sum(), x)
     assert bool(torch.isfinite(gradient).all())
-    nowhere = torch.zeros(2, 3, dtype=torch.bool)
+    nowhere = torch.zeros(2, 1, 1, dtype=torch.bool)
     assert torch.equal(module(x, mask=nowhere), torch.zeros(2, 3, 4, dtype=torch.float64))
     module.explain(x, mask=mask)

@@ -77,7 +77,7 @@ def test_one_update_is_one_step(batch, n, m, beta, step_size, masked, seed):
     mask = mask_of(*batch, n, m, seed=seed) if masked else None
     settings = {"beta": beta, "mask": mask}
     new = hopfield_update(state, memory, step_size=step_size, **settings)
-    by_autograd = energy_step(lambda s: hopfield_energy(s, memory, **settings), state, step_size)
+    by_autograd = energy_step(lambda s: hopfield_energy(s, memory, **settings), state, step_size=step_size)
     close(new, by_autograd, atol=1e-10)
     close(hopfield_update(state, memory, **settings), attend(state, memory, memory, **settings), atol=1e-12)
     assert not state.requires_grad
@@ -213,7 +213,7 @@ def test_the_energy_and_its_steps_differentiate(per_state, mask):
         lambda s, x, b: hopfield_energy(s, x, beta=b, mask=mask),
         lambda s, x, b: hopfield_gradient(s, x, beta=b, mask=mask, twice_differentiable=True),
         lambda s, x, b: hopfield_update(s, x, beta=b, step_size=0.3, mask=mask, twice_differentiable=True),
-        lambda s, x, b: energy_step(lambda t: hopfield_energy(t, x, beta=b, mask=mask), s, 0.3),
+        lambda s, x, b: energy_step(lambda t: hopfield_energy(t, x, beta=b, mask=mask), s, step_size=0.3),
     ]
     for function in functions:
         assert gradcheck(function, (*leaves, beta))
@@ -240,7 +240,7 @@ def test_a_step_down_any_energy_differentiates():
     state, memory = pair((), 2, 3, 2, grad=True)
     quartic = lambda x: lambda s: ((s @ x.mT) ** 4).sum(-1) / 4 + s.square().sum(-1) / 2  # noqa: E731
     by_hand = lambda s, x: s - 0.1 * ((s @ x.mT) ** 3 @ x + s)  # noqa: E731
-    step = lambda s, x: energy_step(quartic(x), s, 0.1)  # noqa: E731
+    step = lambda s, x: energy_step(quartic(x), s, step_size=0.1)  # noqa: E731
     close(step(state, memory), by_hand(state, memory), atol=1e-12)
     assert gradcheck(step, (state, memory))
     assert gradgradcheck(step, (state, memory))
@@ -414,7 +414,7 @@ def test_closed_form_and_automatic_differentiation_agree(batch, n, m, heads, ste
     fused.load_state_dict(closed.state_dict())
     x, context = normal(batch, n, 6, seed=seed), normal(batch, m, 6, seed=seed + 1)
     m = n if kind == "self" else m
-    mask = {"no": None, "keys": mask_of(batch, m, seed=seed), "pairs": mask_of(batch, n, m, seed=seed)}[masked]
+    mask = {"no": None, "keys": mask_of(batch, 1, m, seed=seed), "pairs": mask_of(batch, n, m, seed=seed)}[masked]
 
     def derivatives(module, orders):
         leaves = [x.clone().requires_grad_()] + ([context.clone().requires_grad_()] if kind == "cross" else [])
@@ -474,5 +474,15 @@ def test_explain_shows_the_descent_that_the_call_makes(closed):
     assert path.states.shape == (4, 2, 2, 3, 2)
     merged = path.states[-1].transpose(1, 2).flatten(2)
     close(module.to_out(merged), module(x, context, mask), atol=1e-12)
+    close(path.output, module(x, context, mask), atol=1e-12)
     assert bool((path.energies.diff(dim=0) <= 1e-12).all())
-    assert not path.states.requires_grad
+    keys = module.to_key(context).unflatten(-1, (2, 2)).transpose(1, 2)
+    close(2 * path.states[3] - path.states[2], path.weights @ keys, atol=1e-12)
+    leaves = list(module.parameters())
+    for found in (path.output, path.states):  # what explain returns differentiates as the call does
+        assert found.requires_grad
+    expected = torch.autograd.grad(module(x, context, mask).square().sum(), leaves)
+    for a, b in zip(torch.autograd.grad(path.output.square().sum(), leaves), expected):
+        close(a, b, atol=1e-12)
+    with torch.no_grad():
+        assert not module.explain(x, context, mask).states.requires_grad

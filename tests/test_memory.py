@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import cross_entropy
 
-from attnlib.attention import attend
+from attnlib.attention import MemoryNetwork, attend, multi_hop
 from attnlib.data.stories import VOCABULARY, WORDS, animal_stories, journey_stories
-from attnlib.memory import MemoryNetwork, multi_hop
 
 
 def drawn(seed):

@@ -164,7 +164,7 @@ def test_ties_share_and_large_scores_do_not_overflow():
 
 def test_sparsemax_differentiates_inside_a_support():
     scores = torch.tensor([[0.3, 0.1, -0.2, -3.0], [2.0, 0.4, 0.1, 0.0]], dtype=torch.float64, requires_grad=True)
-    beta = torch.tensor([[0.8], [1.1]], dtype=torch.float64, requires_grad=True)
+    beta = torch.tensor([0.8, 1.1], dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda s, b: sparsemax(s, beta=b), (scores, beta))
     jacobian = torch.func.jacrev(sparsemax)(scores.detach()[0])
     support = torch.tensor([1.0, 1.0, 1.0, 0.0], dtype=torch.float64)
@@ -210,7 +210,7 @@ def test_bad_parts(scores, value, words):
 def test_other_bad_arguments():
     refuses(lambda: online_softmax([]), "parts is empty; expected at least one pair of scores and values")
     for beta in (0, -1.0, math.nan, math.inf):
-        refuses(lambda b=beta: partial_softmax(S, V, beta=b), f"beta is {beta}; expected a finite beta > 0")
+        refuses(lambda b=beta: partial_softmax(S, V, beta=b), f"beta is {beta}; expected a finite number above 0")
         refuses(lambda b=beta: sparsemax(S, beta=b), f"beta is {beta}; expected a finite beta > 0")
     refuses(lambda: sparsemax(S, beta=torch.ones(3, 4).double()), r"beta has shape \(3, 4\)")
     refuses(lambda: sparsemax(torch.tensor(1.0)), r"scores has shape \(\); expected \[\*batch, m\] with m >= 1")
@@ -218,5 +218,9 @@ def test_other_bad_arguments():
     refuses(lambda: sparsemax(torch.arange(3)), "scores has dtype torch.int64")
     refuses(lambda: sparsemax(NAN), "scores has non-finite entries")
     first = partial_softmax(S, V)
-    other = PartialSoftmax(first.average[:, :2], first.log_partition[:, :2])
+    other = PartialSoftmax(first.average[:, :2], first.top[:, :2], first.log_sum[:, :2])
     refuses(lambda: merge(first, other), r"first has averages of shape \(2, 3, 5\), second of \(2, 2, 5\)")
+    refuses(lambda: merge(first, partial_softmax(S, V, beta=2)), "first has beta 1.0, second 2; expected the same temperature")
+    refuses(lambda: merge(first, S), "second is a Tensor; expected a PartialSoftmax")
+    refuses(lambda: online_softmax([S]), "parts has a Tensor; expected pairs of scores and values")
+    refuses(lambda: online_softmax(3), "parts is a int; expected an iterable of pairs")

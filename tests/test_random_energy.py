@@ -271,21 +271,24 @@ def test_bad_weights(measure):
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_nobody_shares_nothing():
-    refuses(lambda: effective_number(torch.zeros(2, 3)), "weights has a row of zeros; expected at least one positive weight")
+@pytest.mark.parametrize("measure", [*MEASURES, softmax_jacobian])
+def test_what_is_no_distribution_is_refused(measure):
+    words = "weights has a row that does not sum to one; expected probabilities"
+    for wrong in (torch.zeros(2, 3), torch.tensor([3.0, 4.0]), torch.tensor([[0.5, 0.5], [0.5, 0.6]])):
+        refuses(lambda w=wrong: measure(w), words)
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_bad_models():
     for count in (0, -1, 2.0, True):
-        words = f"count is {count}; expected an integer of at least 1"
+        words = f"m is {count}; expected an integer of at least 1"
         refuses(lambda c=count: random_energy(c, 1.0), words)
         refuses(lambda c=count: freezing_scale(c), words)
         refuses(lambda c=count: freezing_width(c), words)
     for sigma in (-1, math.nan, math.inf, torch.tensor([1.0, -1.0]), torch.tensor(math.nan), torch.tensor(1)):
-        refuses(lambda s=sigma: random_energy(3, s), "sigma is .*; expected finite floating point numbers, not negative")
+        refuses(lambda s=sigma: random_energy(3, s), "sigma .*; expected")
     for beta in (0, -1.0, math.nan, math.inf):
-        refuses(lambda b=beta: freezing_width(3, beta=b), f"beta is {beta}; expected a finite beta > 0")
+        refuses(lambda b=beta: freezing_width(3, beta=b), f"beta is {beta}; expected a finite number above 0")
     refuses(lambda: freezing_width(3, entries="cauchy"), "entries is 'cauchy'; expected one of 'gaussian', 'sign'")
 
 

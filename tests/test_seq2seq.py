@@ -14,8 +14,8 @@ from draw import normal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlib.attention import additive_scores, bilinear_scores
-from attnlib.seq2seq import BOS, EOS, PAD, SCORES, Seq2Seq, alignment_error_rate, bleu, links, teach
+from attnlib.attention import Seq2Seq, additive_scores, alignment_error_rate, bilinear_scores, bleu, links, teach
+from attnlib.attention.seq2seq import BOS, EOS, PAD, SCORES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = torch.tensor([[4, 5, 6, 7], [5, 6, PAD, PAD], [8, 4, 4, PAD]])

@@ -13,10 +13,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlib import storage
-from attnlib.associative import dense_recall
 from attnlib.data.recorded import recorded
-from attnlib.storage import flip_spins, random_patterns, storage_sweep, storage_trial
+from attnlib.hopfield import dense_recall, flip_spins, random_patterns, storage_sweep, storage_trial
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -73,23 +71,23 @@ def test_a_trial_is_what_it_says(mode):
     found = dense_recall(cue, memory, degree=3, mode=mode, max_steps=50, generator=draws).state
     expected = [sum(a == b for a, b in zip(f, m)) / 15 - 1 for f, m in zip(found.tolist(), memory[:6].tolist(), strict=True)]
     settings = {"degree": 3, "flips": 4, "mode": mode, "seed": 5, "dtype": torch.float64}
-    overlaps = storage_trial(30, 8, probes=6, **settings)
+    overlaps = storage_trial(8, 30, probes=6, **settings)
     assert overlaps.tolist() == pytest.approx(expected)
-    assert storage_trial(30, 8, **settings).shape == (8,)
+    assert storage_trial(8, 30, **settings).shape == (8,)
 
 
 def test_many_cues_go_through_in_pieces(monkeypatch):
     settings = {"degree": "exp", "flips": 3, "mode": "synchronous"}
-    whole = storage_trial(16, 40, **settings)
-    monkeypatch.setattr(storage, "_OVERLAPS_AT_ONCE", 300)  # seven cues at a time
-    assert torch.equal(storage_trial(16, 40, **settings), whole)
+    whole = storage_trial(40, 16, **settings)
+    monkeypatch.setattr("attnlib.hopfield.storage._OVERLAPS_AT_ONCE", 300)  # seven cues at a time
+    assert torch.equal(storage_trial(40, 16, **settings), whole)
     assert 0 < whole.eq(1).double().mean() < 1
 
 
 def test_few_patterns_come_back_and_too_many_do_not():
-    assert storage_trial(100, 5, degree=2, flips=10).eq(1).all()
-    assert storage_trial(100, 40, degree=2).mean() < 0.8
-    assert storage_trial(100, 40, degree=3, flips=10).eq(1).all()
+    assert storage_trial(5, 100, degree=2, flips=10).eq(1).all()
+    assert storage_trial(40, 100, degree=2).mean() < 0.8
+    assert storage_trial(40, 100, degree=3, flips=10).eq(1).all()
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -101,10 +99,10 @@ def test_few_patterns_come_back_and_too_many_do_not():
         (lambda: flip_spins(torch.ones(2, 3), 4), r"flips is 4 and state has shape \(2, 3\); expected .* d >= flips"),
         (lambda: flip_spins(torch.ones(2, 3), -1), "flips is -1; expected an integer of at least 0"),
         (lambda: flip_spins(torch.tensor(1.0), 0), r"state has shape \(\); expected"),
-        (lambda: storage_trial(5, 3, degree=2, probes=4), "probes is 4; expected at most m, 3"),
-        (lambda: storage_trial(5, 3, degree=2, probes=0), "probes is 0; expected an integer of at least 1"),
-        (lambda: storage_trial(5, 3, degree=2, flips=6), "flips is 6 and state has shape"),
-        (lambda: storage_trial(5, 3, degree=1), "degree is 1; expected an integer of at least 2"),
+        (lambda: storage_trial(3, 5, degree=2, probes=4), "probes is 4; expected at most m, 3"),
+        (lambda: storage_trial(3, 5, degree=2, probes=0), "probes is 0; expected an integer of at least 1"),
+        (lambda: storage_trial(3, 5, degree=2, flips=6), "flips is 6 and state has shape"),
+        (lambda: storage_trial(3, 5, degree=1), "degree is 1; expected an integer of at least 2"),
         (lambda: storage_sweep([{"d": 5, "m": 3, "degree": 1}]), "degree is 1; expected an integer of at least 2"),
     ],
 )

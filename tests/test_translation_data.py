@@ -7,6 +7,7 @@ import jaxtyping
 import pytest
 import torch
 
+from attnlib.attention.seq2seq import BOS, EOS, PAD, UNKNOWN
 from attnlib.data import (
     Pair,
     Vocabulary,
@@ -21,7 +22,6 @@ from attnlib.data import (
 )
 from attnlib.data._grammar import LEXICON, Speaker, adjective_ending, determiner
 from attnlib.data._lexicon import ADJECTIVES, MODALS, NUMBERS, STATES, TIMES, VERBS
-from attnlib.seq2seq import BOS, EOS, PAD, UNKNOWN
 
 
 def quickly(make):

@@ -12,8 +12,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attnlib._checks import check_count
+from attnlib.attention.seq2seq import BOS, EOS, PAD, UNKNOWN
 from attnlib.data._grammar import Speaker
-from attnlib.seq2seq import BOS, EOS, PAD, UNKNOWN
 
 
 @dataclass(frozen=True)

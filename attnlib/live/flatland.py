@@ -11,7 +11,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlib._checks import ConvergenceWarning
+from attnlib import ConvergenceWarning
 from attnlib.attention import attention_weights
 from attnlib.hopfield import descend, find_fixed_points, hopfield_energy
 from attnlib.live._figure import _KIT, FigureError, LiveFigure

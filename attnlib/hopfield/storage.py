@@ -1,4 +1,4 @@
-"""How much an associative memory holds: random patterns, spoiled cues, and sweeps over many trials (chapter 3)."""
+"""How much an associative memory holds: random patterns, spoiled cues, and sweeps over many trials."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count
-from attnlib.associative import Degree, Mode, dense_recall
+from attnlib._checks import check_count, check_floating, check_generator
+from attnlib.hopfield.associative import Degree, check_spins
+from attnlib.hopfield.recall import Mode, dense_recall
 
 _OVERLAPS_AT_ONCE = 2**22
 """Cues are recalled in pieces with so many overlaps with the memories: 16 MiB in float32."""
@@ -17,26 +18,39 @@ _OVERLAPS_AT_ONCE = 2**22
 def random_patterns(
     m: int, d: int, *, generator: torch.Generator | None = None, dtype: torch.dtype | None = None
 ) -> Float[Tensor, "m d"]:
-    """Draw m patterns ``[m, d]`` of independent fair spins, -1 or 1. Raises ValueError unless ``m, d >= 1``."""
-    check_count("m", m)
-    check_count("d", d)
-    return 2 * torch.randint(2, (m, d), generator=generator).to(dtype or torch.get_default_dtype()) - 1
+    """Draw m patterns ``[m, d]`` of independent fair spins, -1 or 1, on the generator's device.
+
+    Raises ValueError unless ``m, d >= 1`` and the dtype is a floating one.
+    """
+    shape = check_count("m", m), check_count("d", d)
+    check_generator(generator)
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f"dtype is {dtype}; expected a floating point torch.dtype")
+    device = None if generator is None else generator.device
+    return 2 * torch.randint(2, shape, generator=generator, device=device).to(dtype or torch.get_default_dtype()) - 1
 
 
 def flip_spins(
     state: Float[Tensor, "*batch d"], flips: int, *, generator: torch.Generator | None = None
 ) -> Float[Tensor, "*batch d"]:
-    """Turn exactly ``flips`` random spins of each row ``[*batch, d]``. Raises ValueError unless ``0 <= flips <= d``."""
-    check_count("flips", flips, least=0)
+    """Turn exactly ``flips`` random spins of each row ``[*batch, d]``.
+
+    Raises ValueError unless the state consists of -1 and 1 and ``0 <= flips <= d``.
+    """
+    flips = check_count("flips", flips, least=0)
+    check_floating(state=state)
+    check_spins("state", state)
+    check_generator(generator)
     if state.ndim == 0 or flips > state.shape[-1]:
         raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")
-    chosen = torch.rand(state.shape, generator=generator).argsort(-1)[..., :flips].to(state.device)
+    device = None if generator is None else generator.device
+    chosen = torch.rand(state.shape, generator=generator, device=device).argsort(-1)[..., :flips].to(state.device)
     return state * torch.ones_like(state).scatter(-1, chosen, -1)
 
 
 def storage_trial(
-    d: int,
     m: int,
+    d: int,
     *,
     degree: Degree,
     flips: int = 0,
@@ -49,8 +63,8 @@ def storage_trial(
     """Store m random patterns of d spins, turn ``flips`` spins of some, recall them: overlaps with the originals, in [-1, 1].
 
     Args:
-        d, m: number of spins, number of patterns.
-        degree, mode, max_steps: as in :func:`attnlib.associative.dense_recall`; degree 2 is the classical network.
+        m, d: number of patterns, number of spins.
+        degree, mode, max_steps: as in :func:`attnlib.hopfield.dense_recall`; degree 2 is the classical network.
         flips: how many spins of each cue are wrong.
         probes: how many of the patterns are tried, default all.
         seed: of the patterns, the flips and the order of the visits.
@@ -60,7 +74,7 @@ def storage_trial(
         ``[probes]``: 1 where a pattern came back without an error.
 
     Raises:
-        ValueError: as :func:`attnlib.associative.dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
+        ValueError: as :func:`attnlib.hopfield.dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
     """
     generator = torch.Generator().manual_seed(seed)
     memory = random_patterns(m, d, generator=generator, dtype=dtype)

@@ -1,10 +1,8 @@
-"""An encoder-decoder for translation with global attention, after Luong et al. 2015 (chapter 2)."""
+"""An encoder-decoder for translation with global attention, after Luong et al. 2015."""
 
 import math
-import os
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -12,17 +10,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnlib._checks import check_choice, check_count
-from attnlib.attention import attention_weights
+from attnlib._checks import check_choice, check_count, check_flag, check_number, check_tensors
+from attnlib.attention.attend import attention_weights
 from attnlib.softmax import softmax
 
 PAD, BOS, EOS, UNKNOWN = range(4)
 """The four special tokens that begin every vocabulary are padding, begin, end, and any word that it does not have."""
 
 Score = Literal["none", "dot", "scaled_dot", "general", "additive"]
+"""How a query is compared with the encoder's states."""
+
 SCORES: tuple[Score, ...] = ("none", "dot", "scaled_dot", "general", "additive")
-Links = frozenset[tuple[int, int]]
-"""An alignment, as pairs of (target position, source position)."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +90,7 @@ class Seq2Seq(nn.Module):
         if hidden % 2:
             raise ValueError(f"hidden is {hidden}; expected an even number: each direction of the encoder has half")
         check_choice("score", score, SCORES)
+        check_flag(normalise=normalise, input_feeding=input_feeding)
         self.score, self.normalise, self.input_feeding, self.hidden = score, normalise, input_feeding, hidden
         self.beta = hidden**-0.5 if score == "scaled_dot" else 1.0
         self.source_embedding = nn.Embedding(source_words, embedding, padding_idx=PAD)
@@ -159,16 +158,20 @@ class Seq2Seq(nn.Module):
         Raises:
             ValueError: a width or longest below 1, and as the call.
         """
-        check_count("width", width)
-        check_count("longest", longest)
+        width, longest = check_count("width", width), check_count("longest", longest)
+        length_power = check_number("length_power", length_power)
         states, state, mask = self._encode(source, mask)
         batch, words = len(source), self.out.out_features
         states, mask = (t.repeat_interleave(width, 0) for t in (states, mask))
         prepared, state = self._prepared(states), [tuple(t.repeat_interleave(width, 0) for t in pair) for pair in state]
-        feed, done = states.new_zeros(batch * width, self.hidden), torch.zeros(batch, width, dtype=torch.bool)
+        feed, done = (
+            states.new_zeros(batch * width, self.hidden),
+            torch.zeros(batch, width, dtype=torch.bool, device=states.device),
+        )
         total = states.new_full((batch, width), -math.inf)
         total[:, 0] = 0.0  # all beams begin alike: count the beginning once
-        length, said = torch.zeros(batch, width), torch.full((batch, width, 1), BOS)
+        length = states.new_zeros(batch, width)
+        said = torch.full((batch, width, 1), BOS, device=states.device)
         stay = states.new_full((words,), -math.inf)
         stay[PAD] = 0.0  # an ended sentence goes on with padding, for free
         for _ in range(longest):
@@ -177,7 +180,7 @@ class Seq2Seq(nn.Module):
             step = self.out(feed).log_softmax(-1).reshape(batch, width, words)
             total, choice = (total[..., None] + torch.where(done[..., None], stay, step)).flatten(1).topk(width)
             parent, next_word = choice // words, choice % words
-            rows = (torch.arange(batch)[:, None] * width + parent).reshape(-1)
+            rows = (torch.arange(batch, device=states.device)[:, None] * width + parent).reshape(-1)
             feed, state = feed[rows], [tuple(t[rows] for t in pair) for pair in state]
             done, length = done.gather(1, parent), length.gather(1, parent)
             length = length + ~done
@@ -186,7 +189,7 @@ class Seq2Seq(nn.Module):
             if done.all():
                 break
         best = (total / length**length_power).argmax(1)
-        return said[torch.arange(batch), best, 1:]
+        return said[torch.arange(batch, device=states.device), best, 1:]
 
     def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""
@@ -206,6 +209,7 @@ class Seq2Seq(nn.Module):
         """Encoder states ``[batch, m, hidden]``, the decoder's first state per layer, the mask."""
         _check_words("source", source, self.source_embedding.num_embeddings)
         mask = source != PAD if mask is None else mask
+        check_tensors(mask=mask)
         if mask.shape != source.shape or mask.dtype != torch.bool:
             raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected torch.bool, {tuple(source.shape)}")
         lengths = mask.sum(1)
@@ -258,142 +262,8 @@ class Seq2Seq(nn.Module):
 
 
 def _check_words(name: str, numbers: Tensor, words: int) -> None:
+    check_tensors(**{name: numbers})
     if numbers.ndim != 2 or 0 in numbers.shape or numbers.dtype != torch.long:
         raise ValueError(f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; expected torch.int64, [batch, words]")
     if int(numbers.min()) < 0 or int(numbers.max()) >= words:
         raise ValueError(f"{name} runs from {int(numbers.min())} to {int(numbers.max())}; expected 0 to {words - 1}")
-
-
-@runtime_checkable
-class Teaching(Protocol):
-    """A batch to learn from, such as ``attnlib.data.Batch``: shapes are its, errors are those of the model that gets it."""
-
-    source: Tensor
-    mask: Tensor
-    given: Tensor
-    wanted: Tensor
-
-
-def teach(
-    model: Seq2Seq,
-    batches: Callable[[], Iterable[Teaching]],
-    steps: int,
-    *,
-    learning_rate: float = 3e-3,
-    clip: float | int = 1.0,
-    progress: str = "",
-    watch: Callable[[int], None] | None = None,
-) -> list[float]:
-    """Train by teacher forcing: Adam, a learning rate that warms up for a twentieth of the steps and then falls along a cosine.
-
-    Args:
-        model: trained in place.
-        batches: called at the start of every pass over the data.
-        steps: how many batches to learn from.
-        learning_rate: its highest value.
-        clip: the gradient's norm is cut to this.
-        progress: name of a progress bar (needs tqdm); none is shown if empty.
-        watch: called with the number of steps done, before the first and after each.
-
-    Returns:
-        The mean negative log-probability per word, step by step, in nats.
-
-    Raises:
-        ValueError: steps below 1; batches that are empty.
-    """
-    check_count("steps", steps)
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    warm = max(1, steps // 20)
-
-    def rate(step: int) -> float:
-        return (step + 1) / warm if step < warm else (1 + math.cos(math.pi * (step - warm) / (steps - warm))) / 2
-
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, rate)
-    losses: list[float] = []
-    watch = watch or (lambda step: None)
-    watch(0)
-    for batch in _endless(batches, steps, progress):
-        logits = model(batch.source, batch.given, batch.mask)
-        loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
-        watch(len(losses))
-    return losses
-
-
-def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: str) -> Iterable[Teaching]:
-    """Pass over the data until so many batches were given."""
-
-    def passes() -> Iterable[Teaching]:
-        left = steps
-        while left:
-            before = left
-            for batch in batches():
-                yield batch
-                left -= 1
-                if not left:
-                    return
-            if left == before:
-                raise ValueError("batches is empty; expected at least one batch")
-
-    if not progress:
-        return passes()
-    from tqdm.auto import tqdm
-
-    silent = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's bars in notebooks do not look there themselves
-    return tqdm(passes(), desc=progress, total=steps, disable=silent)
-
-
-def links(weights: Float[Tensor, "n m"]) -> Links:
-    """The alignment that attention draws: each target position with the source position of its largest weight.
-
-    Takes ``[n, m]``. Errors are those of ``Tensor.argmax``: a source without positions.
-    """
-    return frozenset(enumerate(weights.argmax(-1).tolist()))
-
-
-def alignment_error_rate(found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None) -> float:
-    r"""The alignment error rate of a set of sentences, between 0 and 1.
-
-    .. math:: \mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}
-
-    with the links found A, the sure links S and the possible ones P (default: the sure ones), counted over all sentences.
-
-    Raises:
-        ValueError: sequences of different length, a sure link that is not possible, nothing to compare.
-
-    Source: Och and Ney 2003, section 6.1.
-
-    >>> alignment_error_rate([frozenset({(0, 0), (1, 2)})], [frozenset({(0, 0), (1, 1)})])
-    0.5
-    """
-    possible = sure if possible is None else possible
-    if not len(found) == len(sure) == len(possible):
-        raise ValueError(
-            f"found, sure, possible have {len(found)}, {len(sure)}, {len(possible)} sentences; expected equally many"
-        )
-    if any(not s <= p for s, p in zip(sure, possible, strict=True)):
-        raise ValueError("sure has a link that is not possible; expected every sure link among the possible ones")
-    size = sum(map(len, found)) + sum(map(len, sure))
-    if not size:
-        raise ValueError("found and sure have no links; expected at least one")
-    return 1 - sum(len(a & s) + len(a & p) for a, s, p in zip(found, sure, possible, strict=True)) / size
-
-
-def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
-    """Corpus BLEU of tokenised sentences, in percent, by sacrebleu (which must be installed) and without another tokenisation.
-
-    Raises ValueError unless there are equally many translations and references, at least one.
-    """
-    if not translations or len(translations) != len(references):
-        raise ValueError(
-            f"translations has {len(translations)} sentences, references {len(references)}; expected equally many, at least one"
-        )
-    from sacrebleu.metrics import BLEU
-
-    joined = [" ".join(sentence) for sentence in translations], [" ".join(sentence) for sentence in references]
-    return BLEU(tokenize="none", force=True).corpus_score(joined[0], [joined[1]]).score

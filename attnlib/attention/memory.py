@@ -1,4 +1,4 @@
-"""A memory network: attention in several hops, each asking with what the last one read (chapter 2)."""
+"""A memory network: attention in several hops, each asking with what the last one read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,21 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnlib._checks import Empty, Scalar, check_beta, check_choice, check_count, check_finite, check_floating, check_states
-from attnlib.attention import attention_weights, sinusoids
+from attnlib._checks import (
+    Empty,
+    Scalar,
+    check_beta,
+    check_choice,
+    check_count,
+    check_finite,
+    check_flag,
+    check_floating,
+    check_result,
+    check_states,
+    check_tensors,
+)
+from attnlib.attention.attend import attention_weights
+from attnlib.attention.positions import sinusoids
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,8 @@ def multi_hop(
     tensor([[1., 0.],
             [0., 1.]])
     """
+    check_tensors(query=query, key=key, value=value)
+    check_flag(keep=keep)
     if query.ndim < 1 or key.ndim < 2 or (*key.shape[:-2], key.shape[-1]) != tuple(query.shape):
         shapes = f"query has shape {tuple(query.shape)} and key {tuple(key.shape)}"
         raise ValueError(f"{shapes}; expected [*batch, d] and [*batch, m, d]")
@@ -72,13 +87,17 @@ def multi_hop(
     check_floating(query=query, value=value)
     check_finite(value=value)
     shape = (query.shape[-1], value.shape[-1])
+    if not isinstance(maps, Sequence | nn.ParameterList):
+        raise ValueError(f"maps is a {type(maps).__name__}; expected a sequence of matrices")
     for matrix in maps:
+        check_tensors(maps=matrix)
         if tuple(matrix.shape) != shape:
             raise ValueError(f"maps has a matrix of shape {tuple(matrix.shape)}; expected {shape}")
         check_floating(query=query, maps=matrix)
+        check_finite(maps=matrix)
     if beta is not None:
         check_beta(beta, limits=True, like=query)
-    if mask is not None and mask.ndim:
+    if isinstance(mask, Tensor) and mask.ndim:
         mask = mask[..., None, :]
     queries, weights, readings = [query], [], []
     for matrix in (*maps, None):
@@ -86,7 +105,7 @@ def multi_hop(
         readings.append(weights[-1] @ value)
         if matrix is not None:
             found = readings[-1] @ matrix.mT
-            queries.append(queries[-1] + found if keep else found)
+            queries.append(check_result(queries[-1] + found if keep else found, "maps or value are"))
     return Hops(torch.cat(queries, -2), torch.cat(weights, -2), torch.cat(readings, -2))
 
 

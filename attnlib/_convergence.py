@@ -1,0 +1,26 @@
+"""What a solver says when it stops short: raised or warned, never silent."""
+
+import warnings
+from typing import Literal
+
+OnFailure = Literal["error", "warn"]
+"""What a solver does when it does not converge: raise a ConvergenceError, or warn and return what it has."""
+
+
+class ConvergenceError(RuntimeError):
+    """A solver stopped short of its tolerance. It carries the ``iterations`` done and the largest ``residual`` left."""
+
+    def __init__(self, message: str, *, iterations: int, residual: float) -> None:
+        super().__init__(message)
+        self.iterations, self.residual = iterations, residual
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver that was asked to go on with ``on_failure="warn"`` stopped short of its tolerance."""
+
+
+def report_failure(message: str, *, iterations: int, residual: float, on_failure: OnFailure) -> None:
+    """Raise a ConvergenceError or warn, as the caller chose: a solver never returns quietly."""
+    if on_failure == "error":
+        raise ConvergenceError(message, iterations=iterations, residual=residual)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,79 @@
+"""Scores: three ways to compare a query with a key, before the softmax."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnlib._checks import check_finite, check_floating, check_result, check_states, check_tensors
+from attnlib._numerics import widened
+
+
+def dot_scores(query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch n m"]:
+    r"""Scores ``s_ij = q_i . k_j``, unscaled: the inverse temperature comes with the softmax.
+
+    Takes ``[*batch, n, d]`` and ``[*batch, m, d]``, returns ``[*batch, n, m]``.
+
+    Raises:
+        ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
+
+    Source: Luong et al. 2015, eq. (8), "dot".
+    """
+    check_states("query", query, "key", key)
+    return _narrowed(widened(query) @ widened(key).mT, query)
+
+
+def bilinear_scores(
+    query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m c"], weight: Float[Tensor, "d c"]
+) -> Float[Tensor, "*batch n m"]:
+    r"""Scores ``s_ij = q_i . W k_j``: a learned comparison of two spaces, which may have different widths.
+
+    Takes ``[*batch, n, d]``, ``[*batch, m, c]`` and ``[d, c]``, returns ``[*batch, n, m]``. With ``W = 1`` these are
+    :func:`dot_scores`, and with ``W = A^T B`` the dot products of ``A q`` and ``B k``: the query and key maps of a transformer.
+
+    Raises:
+        ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
+
+    Source: Luong et al. 2015, eq. (8), "general".
+    """
+    check_states("query", query, "key", key, one_width=False)
+    _check_weight("weight", weight, (query.shape[-1], key.shape[-1]), query)
+    return _narrowed(widened(query) @ widened(weight) @ widened(key).mT, query)
+
+
+def additive_scores(
+    query: Float[Tensor, "*batch n d"],
+    key: Float[Tensor, "*batch m c"],
+    weight_query: Float[Tensor, "h d"],
+    weight_key: Float[Tensor, "h c"],
+    vector: Float[Tensor, "h"],
+) -> Float[Tensor, "*batch n m"]:
+    r"""Scores ``s_ij = v . tanh(W_q q_i + W_k k_j)``: a small network compares; no score exceeds ``|v_1| + ... + |v_h|``.
+
+    Takes ``[*batch, n, d]``, ``[*batch, m, c]``, ``[h, d]``, ``[h, c]`` and ``[h]``, returns ``[*batch, n, m]``. Holds
+    ``[*batch, n, m, h]`` numbers on the way.
+
+    Raises:
+        ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
+
+    Source: Bahdanau et al. 2015, appendix A.1.2.
+    """
+    check_states("query", query, "key", key, one_width=False)
+    check_tensors(vector=vector)
+    _check_weight("vector", vector, vector.shape if vector.ndim == 1 else ("h",), query)
+    _check_weight("weight_query", weight_query, (len(vector), query.shape[-1]), query)
+    _check_weight("weight_key", weight_key, (len(vector), key.shape[-1]), query)
+    query_part, key_part = widened(query) @ widened(weight_query).mT, widened(key) @ widened(weight_key).mT
+    hidden = query_part[..., :, None, :] + key_part[..., None, :, :]
+    return _narrowed(hidden.tanh() @ widened(vector), query)
+
+
+def _narrowed(scores: Tensor, query: Tensor) -> Tensor:
+    """Scores in the query's dtype, which must be able to hold them."""
+    return check_result(scores.to(query.dtype), "query, key or the weights are")
+
+
+def _check_weight(name: str, weight: Tensor, shape: tuple[int | str, ...], like: Tensor) -> None:
+    check_tensors(**{name: weight})
+    if tuple(weight.shape) != tuple(shape):
+        raise ValueError(f"{name} has shape {tuple(weight.shape)}; expected {tuple(shape)}")
+    check_floating(**{"query": like, name: weight})
+    check_finite(**{name: weight})

@@ -1,0 +1,116 @@
+"""Softmax over keys that arrive in parts: what to remember of each part, and how two parts merge."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnlib._checks import check_finite, check_floating, check_number, check_result, check_tensors, check_vectors
+from attnlib._numerics import boltzmann, capped, widened
+
+
+@dataclass(frozen=True)
+class PartialSoftmax:
+    """What softmax attention over some of the keys leaves behind; nothing else is needed to add more keys.
+
+    The average ``[*batch, n, c]``; the largest score ``top [*batch, n]``; ``log_sum [*batch, n]``, the logarithm of the sum of
+    the Boltzmann factors relative to the largest; and beta. The largest score is kept apart so that large scores do not round
+    away what distinguishes two parts. Half precision is kept as float32 here, so that merging does not round either.
+    """
+
+    average: Float[Tensor, "*batch n c"]
+    top: Float[Tensor, "*batch n"]
+    log_sum: Float[Tensor, "*batch n"]
+    beta: float | int = 1.0
+
+    @property
+    def log_partition(self) -> Float[Tensor, "*batch n"]:
+        """The logarithm of the sum of all Boltzmann factors, ``[*batch, n]``."""
+        return check_result(capped(self.beta, self.top) * self.top + self.log_sum, "beta and the scores are")
+
+
+def partial_softmax(
+    scores: Float[Tensor, "*batch n m"], value: Float[Tensor, "*batch m c"], *, beta: float | int = 1.0
+) -> PartialSoftmax:
+    r"""Average the values of one part of the keys, and remember the logarithm of the sum of its Boltzmann factors.
+
+    .. math:: a = \sum_j p_j v_j, \qquad p = \mathrm{softmax}(\beta s), \qquad \ln Z = \ln \sum_j e^{\beta s_j}
+
+    Args:
+        scores, value: ``[*batch, n, m]`` and ``[*batch, m, c]``, finite, of one dtype, ``m >= 1``.
+        beta: a finite number above zero.
+
+    Raises:
+        ValueError: shapes that do not fit, mixed dtypes, non-finite entries, ``beta <= 0``.
+    """
+    check_number("beta", beta, above=0)
+    check_tensors(scores=scores, value=value)
+    expected = (*scores.shape[:-2], scores.shape[-1] if scores.ndim else 0)
+    if scores.ndim < 2 or value.ndim < 2 or value.shape[:-1] != expected:
+        shapes = f"scores has shape {tuple(scores.shape)} and value {tuple(value.shape)}"
+        raise ValueError(f"{shapes}; expected [*batch, n, m] and [*batch, m, c]")
+    check_vectors("scores", scores)
+    check_floating(scores=scores, value=value)
+    check_finite(value=value)
+    wide, value = widened(scores), widened(value)
+    top = wide.detach().amax(-1, keepdim=True)
+    log_sum = (capped(beta, wide) * (wide - top)).logsumexp(-1)
+    return PartialSoftmax(boltzmann(wide, beta) @ value, top[..., 0], log_sum, beta)
+
+
+def merge(first: PartialSoftmax, second: PartialSoftmax) -> PartialSoftmax:
+    r"""Softmax over both parts together: each part's average, weighted by the part's share of the partition function.
+
+    .. math:: a = \frac{Z_1 a_1 + Z_2 a_2}{Z_1 + Z_2}, \qquad \ln Z = \ln(e^{\ln Z_1} + e^{\ln Z_2})
+
+    The parts have the same shapes, ``[*batch, n, c]`` and ``[*batch, n]``. The order does not matter, and no exponential
+    of a positive number is taken.
+
+    Raises:
+        ValueError: averages of different shapes, different temperatures.
+
+    Source: Milakov and Gimelshein 2018, section 3.1, for the sums; here for normalised averages.
+    """
+    for name, part in (("first", first), ("second", second)):
+        if not isinstance(part, PartialSoftmax):
+            raise ValueError(f"{name} is a {type(part).__name__}; expected a PartialSoftmax")
+    if first.average.shape != second.average.shape:
+        shapes = f"first has averages of shape {tuple(first.average.shape)}, second of {tuple(second.average.shape)}"
+        raise ValueError(f"{shapes}; expected the same shape")
+    if first.beta != second.beta:
+        raise ValueError(f"first has beta {first.beta}, second {second.beta}; expected the same temperature")
+    top = torch.maximum(first.top, second.top)
+    logs = torch.stack([part.log_sum + capped(part.beta, top) * (part.top - top) for part in (first, second)], -1)
+    shares = logs.softmax(-1)
+    average = shares[..., :1] * first.average + shares[..., 1:] * second.average
+    return PartialSoftmax(average, top, logs.logsumexp(-1), first.beta)
+
+
+def online_softmax(parts: Iterable[tuple[Tensor, Tensor]], *, beta: float | int = 1.0) -> PartialSoftmax:
+    """Softmax attention over keys that arrive in parts, each seen once and then forgotten.
+
+    Args:
+        parts: any iterable of scores ``[*batch, n, m]`` and values ``[*batch, m, c]``; m may differ from part to part.
+        beta: a finite number above zero.
+
+    Returns:
+        The average of all values, ``[*batch, n, c]``, and the log partition function, ``[*batch, n]``.
+
+    Raises:
+        ValueError: no parts; otherwise as :func:`partial_softmax` and :func:`merge`.
+
+    Source: Milakov and Gimelshein 2018; Rabe and Staats 2021.
+    """
+    if not isinstance(parts, Iterable):
+        raise ValueError(f"parts is a {type(parts).__name__}; expected an iterable of pairs of scores and values")
+    total: PartialSoftmax | None = None
+    for pair in parts:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(f"parts has a {type(pair).__name__}; expected pairs of scores and values")
+        part = partial_softmax(*pair, beta=beta)
+        total = part if total is None else merge(total, part)
+    if total is None:
+        raise ValueError("parts is empty; expected at least one pair of scores and values")
+    return total
