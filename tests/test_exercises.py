@@ -1,67 +1,481 @@
-"""The checkers are checked: each accepts its reference, rejects every named wrong answer, and says which one it was."""
+"""The checkers are checked: each accepts what is right, in float64 and float32, and rejects each named mistake by its name.
 
+The file is long because it writes out the answers, right and wrong, that readers and reviewers tried.
+"""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
-from attnlib.exercises import check, exercises
-from attnlib.exercises._check import PAGES, verdict
+from attnlib.exercises import Exercise, Mistake, Verdict, check, exercises, verdict
+from attnlib.exercises._check import PAGES
+from attnlib.exercises._compare import agrees, tolerance
+from attnlib.exercises._exercise import Misuse
+from attnlib.exercises._parts import Parts
 
-KNOWN = [(page, number) for page in PAGES for number in exercises(page)]
-NAMED = [(page, number, name) for page, number in KNOWN for name in exercises(page)[number].mistakes]
-
-
-@pytest.mark.parametrize(("page", "number"), KNOWN)
-def test_reference_is_accepted(page, number):
-    exercise = exercises(page)[number]
-    assert verdict(exercise, exercise.reference) == "right."
-
-
-@pytest.mark.parametrize(("page", "number", "name"), NAMED)
-def test_wrong_answer_is_rejected_by_name(page, number, name):
-    exercise = exercises(page)[number]
-    mistake = exercise.mistakes[name]
-    assert verdict(exercise, mistake.answer) == f"not yet. {mistake.message}"
+KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
+DTYPES = [torch.float64, torch.float32]
+STUB = "not yet. It returns nothing: replace the dots."
 
 
-@pytest.mark.parametrize(("page", "number"), KNOWN)
-def test_every_exercise_names_at_least_two_mistakes_with_distinct_messages(page, number):
-    messages = [m.message for m in exercises(page)[number].mistakes.values()]
+def find(id):
+    page, _, number = id.partition(".")
+    return exercises(page)[number]
+
+
+NAMED = [(id, name) for id in KNOWN for name in find(id).mistakes]
+ALTERNATIVES = [(id, k) for id in KNOWN for k in range(len(find(id).alternatives))]
+
+
+def to(argument, dtype):
+    real = isinstance(argument, Parts) or (isinstance(argument, torch.Tensor) and argument.is_floating_point())
+    return argument.to(dtype) if real else argument
+
+
+def computed_in(dtype, function):
+    return lambda *arguments: function(*(to(a, dtype) for a in arguments)).to(dtype)
+
+
+# What is right is accepted.
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("id", KNOWN)
+def test_reference_is_accepted(id, dtype):
+    assert verdict(id, computed_in(dtype, find(id).reference)) == Verdict(True, "right.")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("id", "k"), ALTERNATIVES)
+def test_an_alternative_is_accepted(id, k, dtype):
+    assert verdict(id, computed_in(dtype, find(id).alternatives[k])).right
+
+
+@pytest.mark.parametrize("id", KNOWN)
+def test_float64_numbers_returned_as_float32_are_right_and_nothing_is_said(id, capsys):
+    check(id, lambda *arguments: find(id).reference(*arguments).float())
+    assert capsys.readouterr().out == f"exercise {id}: right.\n"
+
+
+def published():
+    """Stub, committed output and published solution of each exercise, from the notebooks."""
+    found = {}
+    for path in sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb")):
+        id = None
+        for cell in json.loads(path.read_text())["cells"]:
+            source = "".join(cell["source"])
+            if called := re.search(r'^check\("([\w.]+)", (\w+)\)$', source, re.MULTILINE):
+                id = called[1]
+                found[id] = (called[2], "".join(cell["outputs"][0]["text"]), None)
+            elif id and (code := re.search(r"<summary>Solution</summary>\s+```python\n(.*?)```", source, re.DOTALL)):
+                found[id] = (*found[id][:2], code[1])
+    return found
+
+
+PUBLISHED = published()
+
+
+def test_every_exercise_has_a_stub_and_a_solution_in_a_notebook():
+    assert set(PUBLISHED) == set(KNOWN)
+    assert all(solution for _, _, solution in PUBLISHED.values())
+
+
+@pytest.mark.parametrize("id", PUBLISHED)
+def test_published_solution_is_accepted_and_the_stub_prints_what_is_committed(id, capsys):
+    name, output, solution = PUBLISHED[id]
+    check(id, lambda *_: None)
+    assert capsys.readouterr().out == output == f"exercise {id}: {STUB}\n"
+    scope = {"torch": torch, "math": math}
+    exec(solution, scope)
+    assert verdict(id, scope[name]).message == "right."
+    assert verdict(id, computed_in(torch.float32, scope[name])).message == "right."
+
+
+def one_pass_variance(scores, beta):
+    scores = scores.float()
+    p = torch.softmax(beta * scores, -1)
+    return -beta * ((p * scores**2).sum(-1) - (p * scores).sum(-1) ** 2)
+
+
+def bisection(scores):
+    scores = scores.float()
+    low, high = scores.amin(-1, keepdim=True) - 1, scores.amax(-1, keepdim=True)
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = (scores - middle).clamp(min=0).sum(-1, keepdim=True) > 1
+        low, high = torch.where(enough, middle, low), torch.where(enough, high, middle)
+    return (scores - low).clamp(min=0)
+
+
+def by_index(scores, values):
+    top, total, weighted = -math.inf, 0.0, torch.zeros(values.shape[-1])
+    for k in range(len(scores)):
+        new = max(top, scores[k].max().item())
+        factors = torch.exp(scores[k] - new)
+        total = math.exp(top - new) * total + factors.sum()
+        weighted = math.exp(top - new) * weighted + factors @ values[k]
+        top = new
+    return weighted / total
+
+
+def merged_at_the_end(scores, values):
+    found = [(torch.logsumexp(s, -1), torch.softmax(s, -1) @ v) for s, v in zip(scores, values)]
+    share = torch.softmax(torch.stack([f for f, _ in found]), -1)
+    return share @ torch.stack([average for _, average in found])
+
+
+def features(x, w):
+    return (x @ w.T - x.square().sum(-1, keepdim=True) / 2).exp() / len(w) ** 0.5
+
+
+def lowest(query, key, value, mask):
+    scores = query @ key.T / query.shape[-1] ** 0.5
+    return torch.softmax(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), -1) @ value
+
+
+RIGHT = {
+    "1.1 in one pass, float32": ("1.1", one_pass_variance),
+    "1.3 by index": ("1.3", by_index),
+    "1.3 merged at the end": ("1.3", merged_at_the_end),
+    "1.3 in float32": ("1.3", lambda s, v: by_index(s.float(), v.float())),
+    "1.3 row by row": ("1.3", lambda s, v: merged_at_the_end((s[k, :] for k in range(s.size(0))), v)),
+    "1.5 by bisection, float32": ("1.5", bisection),
+    "2a.1 with the lowest number": ("2a.1", lowest),
+    "2c.5 with -w": ("2c.5", lambda x, w: features(x, -w)),
+    "2c.5 in another order": ("2c.5", lambda x, w: features(x, w.flip(0))),
+    "2c.5 with other signs": ("2c.5", lambda x, w: -features(x, w)),
+    "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_other_right_answers_are_accepted(name):
+    id, answer = RIGHT[name]
+    assert verdict(id, answer).message == "right."
+
+
+# What is wrong is rejected, by name.
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("id", "name"), NAMED)
+def test_wrong_answer_is_rejected_by_name(id, name, dtype):
+    mistake = find(id).mistakes[name]
+    assert verdict(id, computed_in(dtype, mistake.answer)) == Verdict(False, f"not yet. {mistake.message}", name)
+
+
+@pytest.mark.parametrize("id", KNOWN)
+def test_every_exercise_names_at_least_two_mistakes_with_distinct_messages(id):
+    messages = [m.message for m in find(id).mistakes.values()]
     assert len(set(messages)) == len(messages) >= 2
 
 
-@pytest.mark.parametrize(("page", "number"), KNOWN)
-def test_a_stub_an_error_and_a_wrong_shape_get_an_answer(page, number):
-    exercise = exercises(page)[number]
+def from_zero(scores, values):
+    top, total, weighted = torch.tensor(0.0), 0.0, 0.0
+    for s, v in zip(scores, values):
+        new = torch.maximum(top, s.max())
+        total = torch.exp(top - new) * total + torch.exp(s - new).sum()
+        weighted = torch.exp(top - new) * weighted + torch.exp(s - new) @ v
+        top = new
+    return weighted / total
+
+
+def two_loops(scores, values):
+    top = max(s.max() for s in scores)
+    total = sum(torch.exp(s - top).sum() for s in scores)
+    return sum(torch.exp(scores[k] - top) @ values[k] for k in range(len(scores))) / total
+
+
+def attention(query, key, value, mask, root=None, fill=-math.inf, dim=-1):
+    scores = query @ key.T / (root or query.shape[-1]) ** 0.5
+    return torch.softmax(scores.masked_fill(~mask, fill), dim) @ value
+
+
+def sweeps(times):
+    def answer(state, weights):
+        for _ in range(times):
+            for k in range(len(state)):
+                if felt := (weights[k] @ state).item():
+                    state[k] = math.copysign(1, felt)
+        return state
+
+    return answer
+
+
+def zero_diagonal(memory):
+    scores = memory @ memory.T
+    return scores.diagonal() - (scores - torch.diag(scores.diagonal())).amax(-1)
+
+
+REVIEWED = [
+    ("1.3", "starts at zero", from_zero),
+    ("1.3", "all at once", lambda s, v: torch.softmax(s.flatten(), 0) @ v.flatten(0, 1)),
+    ("1.3", "all at once", lambda s, v: torch.einsum("pm,pmc->c", torch.exp(s - s.max()), v)),
+    ("1.3", "all at once", lambda s, v: torch.logsumexp(s, 0)),
+    ("1.3", "all at once", lambda s, v: 2 * s),
+    ("1.3", "second pass", two_loops),
+    ("2a.1", "inverted mask", lambda q, k, v, a: attention(q, k, v, ~a)),
+    ("2a.1", "-1e9", lambda q, k, v, a: attention(q, k, v, a, fill=-1e9)),
+    ("2a.1", "-1e9", lambda q, k, v, a: torch.softmax(q @ k.T / q.shape[-1] ** 0.5 - 1e9 * ~a, -1) @ v),
+    ("2a.1", "number of keys", lambda q, k, v, a: attention(q, k, v, a, root=len(k))),
+    ("2a.1", "wrong axis", lambda q, k, v, a: attention(q, k, v, a, dim=0)),
+    ("2a.1", "wrong axis", lambda q, k, v, a: attention(q, k, v, a, fill=-1e30, dim=0)),
+    ("2a.4", "beta squared", lambda d, n, b: torch.sigmoid(b**2 * d / 2 - math.log(n))),
+    ("2a.5", "no root", lambda q, k: 1 / (q @ k.T).var(-1, correction=0).mean()),
+    ("2a.5", "variance", lambda q, k: (q @ k.T).var(-1, correction=0).mean()),
+    ("2b.1", "number of queries", lambda s, b: b * s.std(-1, correction=0) / (2 * math.log(len(s))) ** 0.5),
+    ("2b.1", "sample deviation", lambda s, b: b * s.std(-1) / (2 * math.log(s.shape[-1])) ** 0.5),
+    ("2b.2", "swapped maps", lambda q, k, a, b, v: torch.tanh((q @ b.T)[:, None] + k @ a.T) @ v),
+    ("2b.3", "no scale", lambda q, k, v, n: torch.softmax(q @ k[:n].T, -1) @ v[:n]),
+    ("2c.2", "number of heads", lambda q, k, v, h: per_head(q, k, v, h, h**0.5)),
+    ("2c.4", "wrap-around", lambda s, t: cross_entropy(s, torch.cat([t[1:], t[:1]]))),
+    ("3a.3", "two sweeps", sweeps(2)),
+    ("3a.3", "until nothing changes", sweeps(20)),
+    ("3c.1", "zero diagonal", zero_diagonal),
+]
+
+
+def per_head(query, key, value, heads, divisor):
+    chunks = zip(*(t.chunk(heads, -1) for t in (query, key, value)))
+    return torch.cat([torch.softmax(q @ k.T / divisor, -1) @ v for q, k, v in chunks], -1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("id", "name", "answer"), REVIEWED)
+def test_mistakes_that_a_reviewer_made_have_a_name(id, name, answer, dtype):
+    assert verdict(id, computed_in(dtype, answer)).mistake == name
+
+
+@pytest.mark.parametrize("id", KNOWN)
+def test_a_stub_an_error_and_a_wrong_shape_get_an_answer(id):
+    reference = find(id).reference
 
     def broken(*arguments):
-        raise RuntimeError("my bug")
+        raise RuntimeError("my bug\nand where it comes from")
 
-    assert "replace the dots" in verdict(exercise, lambda *a: None)
-    assert "replace the dots" in verdict(exercise, lambda *a: ...)
-    assert "RuntimeError: my bug" in verdict(exercise, broken)
-    assert "was expected" in verdict(exercise, lambda *a: torch.zeros(2, 3, 5, 7))
-    assert "a tensor was expected" in verdict(exercise, lambda *a: 1.0)
-    assert "largest deviation" in verdict(exercise, lambda *a: exercise.reference(*a) + 0.1)
-    assert "not yet" in verdict(exercise, lambda *a: exercise.reference(*a).isnan())
+    def messages(answer):
+        found = verdict(id, answer)
+        assert not found.right
+        assert found.mistake is None
+        return found.message
+
+    assert messages(lambda *a: None) == STUB
+    assert messages(lambda *a: ...) == STUB
+    assert messages(broken) == "not yet. It raised RuntimeError: my bug"
+    assert "was expected" in messages(lambda *a: torch.zeros(2, 3, 5, 7))
+    assert "a float; a tensor was expected" in messages(lambda *a: 1.0)
+    assert "pass the function, without calling it" in messages(torch.zeros(2))
+    assert "largest deviation" in messages(lambda *a: reference(*a) + 0.1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("id", KNOWN)
+def test_nan_and_infinity_are_refused_where_the_reference_is_finite(id, dtype):
+    for bad in (math.nan, math.inf):
+
+        def spoiled(*arguments, bad=bad):
+            result = find(id).reference(*arguments).to(dtype).clone()
+            result.view(-1)[-1] = bad
+            return result
+
+        assert "NaN or infinite" in verdict(id, spoiled).message
+
+
+@pytest.mark.parametrize("id", KNOWN)
+def test_float64_stays_tight(id):
+    answer = lambda *arguments: find(id).reference(*arguments) * (1 + 1e-5)  # noqa: E731
+    found = verdict(id, answer)
+    assert not found.right
+    assert "right in single precision only" in found.message
+    assert verdict(id, lambda *arguments: answer(*arguments).float()).right
+
+
+def test_half_precision_is_accepted_where_it_can_tell_right_from_wrong():
+    assert verdict("1.4", computed_in(torch.float16, find("1.4").reference)).right
+    assert verdict("1.4", computed_in(torch.bfloat16, find("1.4").mistakes["no beta"].answer)).mistake == "no beta"
+    assert verdict("3c.2", lambda memory: find("3c.2").reference(memory).half()).right  # torch has no half eigenvalues
+    coarse = verdict("1.3", computed_in(torch.float16, find("1.3").reference))
+    assert coarse == Verdict(False, "not yet. It returns torch.float16, too coarse to tell right from wrong here.")
+
+
+# The rule.
+
+
+def test_tolerance_of_a_dtype_is_two_thirds_of_its_digits():
+    assert tolerance(torch.float64) == tolerance(torch.int64) == tolerance(torch.bool) == 1e-6
+    assert tolerance(torch.float32) == pytest.approx(2.4e-5, rel=0.02)
+    assert tolerance(torch.float16) == pytest.approx(1e-2, rel=0.02)
+
+
+def test_what_rounding_costs_the_reference_is_allowed_four_times():
+    exact, rough = torch.tensor([1.0, 100.0]).double(), torch.tensor([1.01, 100.0]).double()
+    for deviation, fits in ((0.039, True), (-0.039, True), (0.041, False)):
+        assert agrees(exact + torch.tensor([deviation, 0.0]), torch.float32, exact, rough) == fits
+
+
+def test_infinities_must_stand_where_they_belong():
+    exact = torch.tensor([1.0, -math.inf, math.nan]).double()
+    assert agrees(exact, torch.float64, exact, exact)
+    for wrong in ([1.0, math.inf, math.nan], [1.0, 5.0, math.nan], [1.0, -math.inf, 0.0], [math.nan, -math.inf, math.nan]):
+        assert not agrees(torch.tensor(wrong).double(), torch.float64, exact, exact)
 
 
 def test_an_answer_cannot_spoil_the_inputs():
-    exercise = exercises("3b")["1"]
+    reference = find("3b.1").reference
 
     def greedy(state, memory, beta):
-        answer = exercise.reference(state, memory, beta)
+        answer = reference(state, memory, beta)
         state.zero_()
         return answer
 
-    assert verdict(exercise, greedy) == "right."
+    assert verdict("3b.1", greedy).right
 
 
-def test_check_prints_one_line(capsys):
-    check("3b.1", exercises("3b")["1"].reference)
+def test_not_even_whole_numbers_that_two_inputs_share():
+    shared = torch.arange(3)
+    twice = Exercise(lambda x: 2 * x, lambda: [(shared,), (shared,)], {})
+    assert verdict(twice, lambda x: x.mul_(2)).right
+
+
+def test_what_overflows_in_float32_only_keeps_its_name():
+    scores = [(torch.full((2,), size, dtype=torch.float64),) for size in (100.0, 1000.0)]
+    plain = Mistake("Take off the largest score first.", lambda s: s.exp().sum().log())
+    sums = Exercise(lambda s: torch.logsumexp(s, -1), lambda: scores, {"overflow": plain})
+    for dtype in DTYPES:
+        assert verdict(sums, computed_in(dtype, plain.answer)).mistake == "overflow"
+
+
+def test_what_a_dtype_cannot_hold_counts_as_zero():
+    tiny, zero = torch.tensor([1e-60], dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    assert agrees(zero, torch.float32, tiny, tiny)
+    assert not agrees(zero, torch.float64, tiny, tiny)
+
+
+def test_an_answer_may_carry_a_graph():
+    assert verdict("1.4", lambda s, b: find("1.4").reference(s.requires_grad_(), b)).right
+
+
+# Parts that arrive one by one.
+
+
+def parts():
+    return Parts(torch.arange(12.0).view(3, 4))
+
+
+def test_parts_tell_their_shape_and_come_in_order():
+    stream = parts()
+    assert (len(stream), stream.shape, stream.size(), stream.size(1), stream.ndim) == (3, (3, 4), (3, 4), 4, 2)
+    assert (stream.dtype, stream.double().dtype, stream.device.type) == (torch.float32, torch.float64, "cpu")
+    assert stream.new_zeros(2).tolist() == [0, 0]
+    assert stream[0].sum() == stream[0, :].sum() == 6
+    assert torch.equal(torch.stack(list(stream)), torch.arange(12.0).view(3, 4))
+    assert stream[-1, 1] == 9
+    assert "tensor" in repr(stream)
+    with pytest.raises(IndexError):
+        stream[3]
+
+
+USES = {
+    "method": lambda p: p.max(),
+    "column": lambda p: p[:, 0],
+    "slice": lambda p: p[1:],
+    "function": lambda p: torch.exp(p),
+    "product": lambda p: p * 2,
+    "difference": lambda p: 2 - p,
+    "sign": lambda p: -p,
+    "numpy": lambda p: np.asarray(p),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_parts_are_not_seen_all_at_once(use):
+    with pytest.raises(Misuse, match="all at once"):
+        use(parts())
+
+
+def test_parts_come_once():
+    stream = parts()
+    assert len(list(stream)) == 3
+    with pytest.raises(Misuse, match="second pass"):
+        stream[0]
+
+
+# An exercise of one's own.
+
+
+def vectors():
+    return [(torch.tensor([[2.0, 1.0], [1.0, 3.0]], dtype=torch.float64),)]
+
+
+def own(**changes):
+    parts = {
+        "reference": lambda a: torch.linalg.eigh(a).eigenvectors[:, -1],
+        "inputs": vectors,
+        "mistakes": {"smallest": Mistake("Take the last one.", lambda a: torch.linalg.eigh(a).eigenvectors[:, 0])},
+        "title": "softest direction",
+        "compare_as": torch.abs,
+    }
+    return Exercise(**(parts | changes))
+
+
+def test_check_takes_an_exercise_of_ones_own(capsys):
+    assert check(own(), lambda a: -torch.linalg.eigh(a).eigenvectors[:, 1]) is None
+    check(own(title=""), lambda a: torch.linalg.eigh(a).eigenvectors[:, 0])
+    assert capsys.readouterr().out == "exercise softest direction: right.\nexercise: not yet. Take the last one.\n"
+
+
+def test_an_alternative_counts_on_all_inputs_or_not_at_all():
+    ones = [(torch.ones(2, dtype=torch.float64),), (2 * torch.ones(2, dtype=torch.float64),)]
+    root = own(reference=torch.sqrt, alternatives=(lambda x: -x.sqrt(),), compare_as=None, inputs=lambda: ones, mistakes={})
+    assert verdict(root, lambda x: -x.sqrt()).right
+    assert not verdict(root, lambda x: x.sqrt() * (1 if x[0] == 1 else -1)).right
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"inputs": list}, r"inputs of exercise softest direction are empty; expected at least one tuple"),
+        ({"inputs": lambda: [torch.eye(2)]}, r"an input of exercise softest direction is a Tensor; expected a tuple"),
+        ({"reference": lambda a: 1.0}, r"the reference of exercise softest direction returns a float; expected a tensor"),
+        ({"reference": lambda a, b: a}, r"the reference of exercise softest direction raises TypeError.*expected a tensor"),
+        ({"alternatives": (lambda a: None,)}, r"an alternative of exercise .* returns a NoneType; expected a tensor"),
+        (
+            {"mistakes": {"sign": Mistake("", lambda a: -torch.linalg.eigh(a).eigenvectors[:, -1])}},
+            r"the mistake 'sign' of exercise softest direction returns right numbers on all inputs; expected an input",
+        ),
+        (
+            {"mistakes": {"zero": Mistake("", lambda a: 0 * a[0]), "nothing": Mistake("", lambda a: torch.zeros(2))}},
+            r"the mistake 'nothing' of .* returns the numbers of 'zero' on all inputs; expected an input that tells",
+        ),
+        (
+            {"inputs": lambda: [(parts(),)], "reference": lambda p: p[0], "mistakes": {"sum": Mistake("", lambda p: p.sum(0))}},
+            r"the mistake 'sum' of .* is recognised as 'all at once'; expected its own name",
+        ),
+    ],
+)
+def test_an_exercise_that_cannot_tell_right_from_wrong_is_an_error(changes, message):
+    with pytest.raises(ValueError, match=message):
+        verdict(own(**changes), lambda a: a)
+
+
+def test_a_verdict_serves_a_grader():
+    found = verdict(own(), lambda a: torch.linalg.eigh(a).eigenvectors[:, 0])
+    assert (found.right, found.message, found.mistake) == (False, "not yet. Take the last one.", "smallest")
+
+
+def test_check_prints_one_line_and_returns_nothing(capsys):
+    assert check("3b.1", find("3b.1").reference) is None
     assert capsys.readouterr().out == "exercise 3b.1: right.\n"
 
 
 @pytest.mark.parametrize("id", ["3b.99", "99.1", "3b"])
 def test_unknown_exercise(id):
-    with pytest.raises(ValueError, match="expected one of"):
-        check(id, lambda: None)
+    for function in (check, verdict):
+        with pytest.raises(ValueError, match="expected one of"):
+            function(id, lambda: None)

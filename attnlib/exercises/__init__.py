@@ -1,5 +1,10 @@
-"""Exercises that answer: ``check("3b.1", your_function)`` says whether it is right, and if not, what probably went wrong."""
+"""Exercises that answer: ``check("3b.1", your_function)`` says whether it is right, and if not, what probably went wrong.
 
-from attnlib.exercises._check import Exercise, Mistake, check, exercises
+A page calls `check`, which prints one line. A grader calls `verdict`, which returns the same as a `Verdict`: right or not, the
+line, and the name of the mistake. Both take the id of a page's exercise or an `Exercise` of your own.
+"""
 
-__all__ = ["Exercise", "Mistake", "check", "exercises"]
+from attnlib.exercises._check import check, exercises, verdict
+from attnlib.exercises._exercise import Exercise, Mistake, Verdict
+
+__all__ = ["Exercise", "Mistake", "Verdict", "check", "exercises", "verdict"]

@@ -1,11 +1,12 @@
 """Exercises of page 3a, associative memory."""
 
 import math
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from attnlib.exercises._check import Exercise, Mistake
+from attnlib.exercises._exercise import Exercise, Mistake
 
 
 def _spins(*shape: int, seed: int) -> Tensor:
@@ -22,7 +23,7 @@ def _with_diagonal(patterns: Tensor) -> Tensor:
     return patterns.T @ patterns / patterns.shape[-1]
 
 
-HEBB = Exercise(
+HEBB: Exercise[[Tensor]] = Exercise(
     reference=_hebb,
     inputs=lambda: [(_spins(m, d, seed=seed),) for seed, (m, d) in enumerate([(3, 8), (5, 6)])],
     mistakes={
@@ -54,7 +55,7 @@ def _pairs(state: Tensor, weights: Tensor) -> Tensor:
     return -(state * (state @ weights)).sum(-1) / 2
 
 
-ENERGY = Exercise(
+ENERGY: Exercise[[Tensor, Tensor, Tensor]] = Exercise(
     reference=lambda s, w, h: _pairs(s, w) - s @ h,
     inputs=_networks,
     mistakes={
@@ -71,9 +72,9 @@ ENERGY = Exercise(
 )
 
 
-def _sweep(state: Tensor, weights: Tensor, sign: int = 1, on_tie: float | None = None) -> Tensor:
+def _sweep(state: Tensor, weights: Tensor, sign: int = 1, on_tie: float | None = None, order: int = 1) -> Tensor:
     state = state.clone()
-    for k in range(len(state)):
+    for k in range(len(state))[::order]:
         felt = sign * (weights[k] @ state).item()
         if felt:
             state[k] = math.copysign(1, felt)
@@ -82,14 +83,37 @@ def _sweep(state: Tensor, weights: Tensor, sign: int = 1, on_tie: float | None =
     return state
 
 
-SWEEP = Exercise(
+def _rest(state: Tensor, weights: Tensor) -> Tensor:
+    while not torch.equal(after := _sweep(state, weights), state):
+        state = after
+    return state
+
+
+def _crowded_networks() -> list[tuple[Tensor, Tensor]]:
+    """Networks in which spins often feel exactly nothing, and some in which the second sweep and the third still turn spins.
+
+    The numbers of spins are powers of two, so that the fields are exact, and the numbers of patterns are even.
+    """
+    sizes = [(8, 2, seed) for seed in range(12)] + [(16, 6, seed) for seed in (1, 7, 8, 9)]
+    return [(_spins(d, seed=seed), _hebb(_spins(m, d, seed=seed + 20))) for d, m, seed in sizes]
+
+
+SWEEP: Exercise[[Tensor, Tensor]] = Exercise(
     reference=_sweep,
-    # eight spins: eighths are exact, and with an even number of patterns spins often feel exactly nothing
-    inputs=lambda: [(_spins(8, seed=seed), _hebb(_spins(2, 8, seed=seed + 20))) for seed in range(12)],
+    inputs=_crowded_networks,
     mistakes={
         "all at once": Mistake(
             "You turn all spins at once. Each spin must see the changes made before its turn.",
             lambda s, w: torch.where(w @ s == 0, s, (w @ s).sign()),
+        ),
+        "two sweeps": Mistake(
+            "You swept twice: stop after the last spin has had its turn.", lambda s, w: _sweep(_sweep(s, w), w)
+        ),
+        "until nothing changes": Mistake(
+            "You sweep until nothing changes. The exercise asks for one sweep: each spin has one turn.", _rest
+        ),
+        "backwards": Mistake(
+            "You start at the last spin. The order counts: start at the first.", lambda s, w: _sweep(s, w, order=-1)
         ),
         "uphill": Mistake(
             "Your spins follow the sign of the gradient and climb. The field is minus the gradient.",
@@ -119,7 +143,7 @@ def _follow(gain: Tensor, state: Tensor) -> Tensor:
     return torch.where(gain == 0, state, gain.sign())
 
 
-DENSE = Exercise(
+DENSE: Exercise[[Tensor, Tensor, int]] = Exercise(
     reference=lambda s, x, a: _follow(_gain(s, x, a), s),
     inputs=lambda: [(_spins(6, 7, seed=seed), _spins(9, 7, seed=seed + 30), a) for seed, a in enumerate((2, 3, 4))],
     mistakes={
@@ -140,42 +164,44 @@ DENSE = Exercise(
 
 
 def _tail(variance: Tensor) -> Tensor:
-    return torch.special.ndtr(-variance.rsqrt())
+    """Chance that Gaussian noise of a variance exceeds one: Phi(-1/sigma)."""
+    return cast("Tensor", torch.special.ndtr(-variance.rsqrt()))  # pyright: ignore[reportUnknownMemberType]
 
 
 def _odd_product(last: int) -> int:
     return math.prod(range(1, last + 1, 2))
 
 
-def _numbers(d: int, m: int) -> Tensor:
-    return torch.tensor(m / d, dtype=torch.float64)
+def _patterns(d: int, m: int, power: int) -> Tensor:
+    """Number of patterns over a power of the number of spins."""
+    return torch.tensor(m / math.pow(d, power), dtype=torch.float64)
 
 
-CROSSTALK = Exercise(
-    reference=lambda d, m, a: _tail(_odd_product(2 * a - 3) * _numbers(d ** (a - 1), m)),
+CROSSTALK: Exercise[[int, int, int]] = Exercise(
+    reference=lambda d, m, a: _tail(_odd_product(2 * a - 3) * _patterns(d, m, a - 1)),
     inputs=lambda: [(100, 14, 2), (50, 300, 3), (40, 2000, 4)],
     mistakes={
         "scaling only": Mistake(
             "The power of d is right, the constant is missing: the noise is (2a - 3)!! times stronger.",
-            lambda d, m, a: _tail(_numbers(d ** (a - 1), m)),
+            lambda d, m, a: _tail(_patterns(d, m, a - 1)),
         ),
         "wrong moment": Mistake(
             "The noise is the variance of z to the power a - 1, which is (2a - 3)!!; (2a - 1)!! belongs to the power a.",
-            lambda d, m, a: _tail(_odd_product(2 * a - 1) * _numbers(d ** (a - 1), m)),
+            lambda d, m, a: _tail(_odd_product(2 * a - 1) * _patterns(d, m, a - 1)),
         ),
         "one power too many": Mistake(
             "The capacity grows like d to the power a - 1, not a.",
-            lambda d, m, a: _tail(_odd_product(2 * a - 3) * _numbers(d**a, m)),
+            lambda d, m, a: _tail(_odd_product(2 * a - 3) * _patterns(d, m, a)),
         ),
         "both tails": Mistake(
             "Only noise against the pattern does harm: one tail of the Gaussian, not two.",
-            lambda d, m, a: 2 * _tail(_odd_product(2 * a - 3) * _numbers(d ** (a - 1), m)),
+            lambda d, m, a: 2 * _tail(_odd_product(2 * a - 3) * _patterns(d, m, a - 1)),
         ),
         "no root": Mistake(
             "Divide by the standard deviation of the noise, not by its variance.",
-            lambda d, m, a: torch.special.ndtr(-1 / (_odd_product(2 * a - 3) * _numbers(d ** (a - 1), m))),
+            lambda d, m, a: _tail((_odd_product(2 * a - 3) * _patterns(d, m, a - 1)).square()),
         ),
     },
 )
 
-EXERCISES = {"1": HEBB, "2": ENERGY, "3": SWEEP, "4": DENSE, "5": CROSSTALK}
+EXERCISES: dict[str, Exercise[...]] = {"1": HEBB, "2": ENERGY, "3": SWEEP, "4": DENSE, "5": CROSSTALK}

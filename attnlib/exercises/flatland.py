@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from attnlib.exercises._check import Exercise, Mistake
-
-
-def _draw(*shape: int, seed: int) -> Tensor:
-    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+from attnlib.exercises._draw import draw
+from attnlib.exercises._exercise import Exercise, Mistake
 
 
 def _largest_other(scores: Tensor) -> Tensor:
@@ -18,18 +16,28 @@ def _largest_other(scores: Tensor) -> Tensor:
     return others.max(-1).values
 
 
+def _star() -> Tensor:
+    """Three memories of different lengths, 120 degrees apart: every score with another is negative."""
+    angle = torch.arange(3, dtype=torch.float64) * (2 * math.pi / 3)
+    return torch.stack([angle.cos(), angle.sin()], -1) * torch.tensor([[1.0], [0.7], [1.3]], dtype=torch.float64)
+
+
 def _cosines(memory: Tensor) -> Tensor:
-    unit = memory / memory.norm(dim=-1, keepdim=True)
+    unit = memory / memory.square().sum(-1, keepdim=True).sqrt()
     return unit @ unit.T
 
 
-MARGIN = Exercise(
+MARGIN: Exercise[[Tensor]] = Exercise(
     reference=lambda x: (x @ x.T).diagonal() - _largest_other(x @ x.T),
-    inputs=lambda: [(_draw(6, 2, seed=0),), (_draw(9, 3, seed=1),)],
+    inputs=lambda: [(draw(6, 2, seed=0),), (draw(9, 3, seed=1),), (_star(),)],
     mistakes={
         "itself among the others": Mistake(
             "The largest score is taken over all memories, the memory itself among them, so no margin is above zero.",
             lambda x: (x @ x.T).diagonal() - (x @ x.T).max(-1).values,
+        ),
+        "zero diagonal": Mistake(
+            "You put 0 in place of a memory's own score. Where the others are negative, that 0 is the largest: put -inf.",
+            lambda x: (x @ x.T).diagonal() - (x @ x.T).fill_diagonal_(0).max(-1).values,
         ),
         "cosines": Mistake(
             "You compared directions. Length counts: a long memory hides a short one behind it.",
@@ -48,25 +56,29 @@ MARGIN = Exercise(
 
 
 def _centred(*shape: int, seed: int) -> Tensor:
-    x = _draw(*shape, seed=seed)
+    x = draw(*shape, seed=seed)
     return x - x.mean(0)
 
 
-CRITICAL_BETA = Exercise(
-    reference=lambda x: 1 / torch.linalg.eigvalsh(x.T @ x / len(x))[-1],
+def _eigenvalues(matrix: Tensor) -> Tensor:
+    return cast("Tensor", torch.linalg.eigvalsh(matrix))  # pyright: ignore[reportUnknownMemberType]
+
+
+CRITICAL_BETA: Exercise[[Tensor]] = Exercise(
+    reference=lambda x: 1 / _eigenvalues(x.T @ x / len(x))[-1],
     inputs=lambda: [(_centred(6, 2, seed=2),), (_centred(9, 4, seed=3),)],
     mistakes={
         "not divided": Mistake(
             "The weights at the average are 1/m each: divide the sum over the memories by their number.",
-            lambda x: 1 / torch.linalg.eigvalsh(x.T @ x)[-1],
+            lambda x: 1 / _eigenvalues(x.T @ x)[-1],
         ),
         "m - 1": Mistake(
             "Divide by m, not by m - 1: this is the covariance under the attention weights, not an estimate from a sample.",
-            lambda x: 1 / torch.linalg.eigvalsh(x.T @ x / (len(x) - 1))[-1],
+            lambda x: 1 / _eigenvalues(x.T @ x / (len(x) - 1))[-1],
         ),
         "smallest eigenvalue": Mistake(
             "The average gives way in its softest direction first: take the largest eigenvalue of the covariance.",
-            lambda x: 1 / torch.linalg.eigvalsh(x.T @ x / len(x))[0],
+            lambda x: 1 / _eigenvalues(x.T @ x / len(x))[0],
         ),
         "trace": Mistake(
             "That is the mean squared length, the sum of all eigenvalues. One direction gives way: take the largest.",
@@ -80,7 +92,7 @@ def _transition(gap: float) -> Callable[[Tensor], Tensor]:
     return lambda r: 4 * math.log(2) / (gap * r**2)
 
 
-TRANSITION = Exercise(
+TRANSITION: Exercise[[Tensor]] = Exercise(
     reference=_transition(1.5),
     inputs=lambda: [(torch.tensor(r, dtype=torch.float64),) for r in (0.7, 1.0, 2.3)],
     mistakes={
@@ -108,7 +120,7 @@ def _odds(beta: Tensor, n: int, d: int) -> Tensor:
     return (n - 1) * (1 + 2 * beta - beta**2) ** (-d / 2)
 
 
-ODDS = Exercise(
+ODDS: Exercise[[Tensor, int, int]] = Exercise(
     reference=_odds,
     inputs=lambda: [(torch.tensor(b, dtype=torch.float64), n, d) for b, n, d in ((0.3, 8, 10), (0.125, 5, 64))],
     mistakes={
@@ -137,9 +149,9 @@ def _new_differences(x: Tensor, beta: float, step: float, *, scale: float | int 
     return (1 - step) * delta + step * beta * scale * delta @ delta.T @ delta / len(x)
 
 
-NEW_DIFFERENCES = Exercise(
+NEW_DIFFERENCES: Exercise[[Tensor, float, float]] = Exercise(
     reference=_new_differences,
-    inputs=lambda: [(_draw(5, 3, seed=4), 0.7, 0.4), (2 + _draw(8, 2, seed=5), 1.5, 0.9)],
+    inputs=lambda: [(draw(5, 3, seed=4), 0.7, 0.4), (2 + draw(8, 2, seed=5), 1.5, 0.9)],
     mistakes={
         "no residual": Mistake(
             "A step of size g keeps (1 - g) of each difference; yours holds only what attention adds.",
@@ -164,4 +176,4 @@ NEW_DIFFERENCES = Exercise(
     },
 )
 
-EXERCISES = {"1": MARGIN, "2": CRITICAL_BETA, "3": TRANSITION, "4": ODDS, "5": NEW_DIFFERENCES}
+EXERCISES: dict[str, Exercise[...]] = {"1": MARGIN, "2": CRITICAL_BETA, "3": TRANSITION, "4": ODDS, "5": NEW_DIFFERENCES}

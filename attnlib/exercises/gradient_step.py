@@ -5,16 +5,12 @@ import math
 import torch
 from torch import Tensor
 
-from attnlib.exercises._check import Exercise, Mistake
+from attnlib.exercises._draw import draw, draws
+from attnlib.exercises._exercise import Exercise, Mistake
 
 
-def _draws(*shapes: tuple[int, ...], seed: int) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes]
-
-
-def _states_and_memories() -> list[tuple[Tensor, Tensor, float]]:
-    return [(*_draws((4, 3), (5, 3), seed=seed), beta) for seed, beta in ((0, 0.7), (1, 2.5))]
+def _states_and_memories() -> list[tuple[object, ...]]:
+    return [(*draws((4, 3), (5, 3), seed=seed), beta) for seed, beta in ((0, 0.7), (1, 2.5))]
 
 
 def _weights(state: Tensor, memory: Tensor, beta: float) -> Tensor:
@@ -25,7 +21,7 @@ def _energy(state: Tensor, memory: Tensor, beta: float) -> Tensor:
     return state.square().sum(-1) / 2 - torch.logsumexp(beta * state @ memory.T, -1) / beta
 
 
-ENERGY = Exercise(
+ENERGY: Exercise[[Tensor, Tensor, float]] = Exercise(
     reference=_energy,
     inputs=_states_and_memories,
     mistakes={
@@ -48,7 +44,7 @@ ENERGY = Exercise(
     },
 )
 
-STEP = Exercise(
+STEP: Exercise[[Tensor, Tensor, float, float]] = Exercise(
     reference=lambda s, x, b, g: (1 - g) * s + g * _weights(s, x, b) @ x,
     inputs=lambda: [(*case, step) for case, step in zip(_states_and_memories(), (0.3, 1.6), strict=True)],
     mistakes={
@@ -71,9 +67,9 @@ STEP = Exercise(
     },
 )
 
-SELF_ATTENTION = Exercise(
+SELF_ATTENTION: Exercise[[Tensor, float]] = Exercise(
     reference=lambda x, b: x - _weights(x, x, b) @ x - _weights(x, x, b).T @ x,
-    inputs=lambda: [(_draws((5, 3), seed=seed)[0], beta) for seed, beta in ((2, 0.5), (3, 1.4))],
+    inputs=lambda: [(draw(5, 3, seed=seed), beta) for seed, beta in ((2, 0.5), (3, 1.4))],
     mistakes={
         "fixed keys": Mistake(
             "You differentiated the tokens as queries only. Each token is also a key in every other token's energy.",
@@ -96,9 +92,9 @@ def _log_partition(memory: Tensor, beta: float) -> Tensor:
     return volume + torch.logsumexp(beta * memory.square().sum(-1) / 2, -1)
 
 
-LOG_PARTITION = Exercise(
+LOG_PARTITION: Exercise[[Tensor, float]] = Exercise(
     reference=_log_partition,
-    inputs=lambda: [(_draws((5, 3), seed=seed)[0], beta) for seed, beta in ((4, 0.5), (5, 1.4))],
+    inputs=lambda: [(draw(5, 3, seed=seed), beta) for seed, beta in ((4, 0.5), (5, 1.4))],
     mistakes={
         "no volume": Mistake(
             "The Gaussian integral gives a factor (2 pi / beta)^(d/2) that is missing.",
@@ -124,7 +120,7 @@ def _log_likelihoods(state: Tensor, memory: Tensor, beta: float) -> Tensor:
     return -beta * (state[:, None] - memory).square().sum(-1) / 2
 
 
-DENOISE = Exercise(
+DENOISE: Exercise[[Tensor, Tensor, float]] = Exercise(
     reference=lambda s, x, b: torch.softmax(_log_likelihoods(s, x, b), -1) @ x,
     inputs=_states_and_memories,
     mistakes={
@@ -143,4 +139,4 @@ DENOISE = Exercise(
     },
 )
 
-EXERCISES = {"1": ENERGY, "2": STEP, "3": SELF_ATTENTION, "4": LOG_PARTITION, "5": DENOISE}
+EXERCISES: dict[str, Exercise[...]] = {"1": ENERGY, "2": STEP, "3": SELF_ATTENTION, "4": LOG_PARTITION, "5": DENOISE}

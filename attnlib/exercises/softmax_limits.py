@@ -6,15 +6,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlib.exercises._check import Exercise, Mistake
-
-
-def _draw(*shape: int, seed: int) -> Tensor:
-    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+from attnlib.exercises._draw import draw
+from attnlib.exercises._exercise import Exercise, Mistake
+from attnlib.exercises._parts import Parts
 
 
 def _rows() -> list[tuple[Tensor, float]]:
-    return [(_draw(4, 5, seed=seed), beta) for seed, beta in ((0, 0.7), (1, 2.5))]
+    return [(draw(4, 5, seed=seed), beta) for seed, beta in ((0, 0.7), (1, 2.5))]
 
 
 def _variance(scores: Tensor, weights: Tensor) -> Tensor:
@@ -22,7 +20,7 @@ def _variance(scores: Tensor, weights: Tensor) -> Tensor:
     return (weights * (scores - mean).square()).sum(-1)
 
 
-ENTROPY_SLOPE = Exercise(
+ENTROPY_SLOPE: Exercise[[Tensor, float]] = Exercise(
     reference=lambda s, b: -b * _variance(s, torch.softmax(b * s, -1)),
     inputs=_rows,
     mistakes={
@@ -55,9 +53,9 @@ def _gap(scores: Tensor) -> Tensor:
     return best[:, 0] - best[:, 1]
 
 
-SCALE = Exercise(
+SCALE: Exercise[[Tensor, float]] = Exercise(
     reference=lambda s, t: math.log((s.shape[-1] - 1) * t / (1 - t)) / _gap(s),
-    inputs=lambda: [(_draw(4, 5, seed=2), 0.9), (_draw(3, 7, seed=3), 0.99)],
+    inputs=lambda: [(draw(4, 5, seed=2), 0.9), (draw(3, 7, seed=3), 0.99)],
     mistakes={
         "two scores": Mistake(
             "That is enough for two scores. In the worst case all m - 1 others are as good as the second.",
@@ -83,31 +81,49 @@ SCALE = Exercise(
 )
 
 
-def _stream(scores: Tensor, values: Tensor, shift: Callable[[Tensor, Tensor], Tensor], rescales: bool = True) -> Tensor:
+def _stream(
+    scores: Parts,
+    values: Parts,
+    shift: Callable[[Tensor, Tensor], Tensor] = torch.maximum,
+    start: float = -math.inf,
+    rescales: bool = True,
+) -> Tensor:
     """Stream over the parts; ``shift`` takes the last shift and the part's largest score and returns the next shift."""
-    top, total, weighted = scores[0].max(), 0.0, 0.0
+    top = scores[0].new_tensor(start)
+    total = weighted = torch.zeros_like(top)
     for s, v in zip(scores, values, strict=True):
         new_top = shift(top, s.max())
-        rescale = torch.exp(top - new_top) if rescales else 1.0
+        rescale = torch.exp(top - new_top) if rescales else torch.ones_like(top)
         factors = torch.exp(s - new_top)
         total, weighted, top = rescale * total + factors.sum(), rescale * weighted + factors @ v, new_top
     return weighted / total
 
 
-def _streams() -> list[tuple[Tensor, Tensor]]:
-    """Ordinary scores, scores that climb by thousands from part to part, scores that fall, and scores that are all large."""
+def _two_passes(scores: Parts, values: Parts) -> Tensor:
+    top = torch.stack([s.max() for s in scores]).max()
+    factors = torch.stack([torch.exp(s - top) for s in scores])
+    return torch.stack([f @ v for f, v in zip(factors, values, strict=True)]).sum(0) / factors.sum()
+
+
+def _mean_of_parts(scores: Parts, values: Parts) -> Tensor:
+    return torch.stack([torch.softmax(s, -1) @ v for s, v in zip(scores, values, strict=True)]).mean(0)
+
+
+def _streams() -> list[tuple[Parts, Parts]]:
+    """Ordinary scores, scores that climb by thousands from part to part, scores that fall, all far above 0, all far below."""
     ramp = torch.tensor([0.0, 2000.0, 4000.0], dtype=torch.float64)[:, None]
-    offsets = (0 * ramp, ramp, ramp.flip(0), 5000 + 0 * ramp)
-    return [(_draw(3, 4, seed=seed) + offset, _draw(3, 4, 2, seed=10 + seed)) for seed, offset in enumerate(offsets)]
+    offsets = (0 * ramp, ramp, ramp.flip(0), 5000 + 0 * ramp, -5000 + 0 * ramp)
+    cases = ((draw(3, 4, seed=seed) + offset, draw(3, 4, 2, seed=10 + seed)) for seed, offset in enumerate(offsets))
+    return [(Parts(scores), Parts(values)) for scores, values in cases]
 
 
-STREAM = Exercise(
-    reference=lambda s, v: _stream(s, v, torch.maximum),
+STREAM: Exercise[[Parts, Parts]] = Exercise(
+    reference=lambda s, v: _stream(s, v),
     inputs=_streams,
     mistakes={
         "no rescaling": Mistake(
             "When the largest score changes, the old sums were shifted by the old one: multiply both by exp(old - new).",
-            lambda s, v: _stream(s, v, torch.maximum, rescales=False),
+            lambda s, v: _stream(s, v, rescales=False),
         ),
         "latest maximum": Mistake(
             "You shift by each part's own maximum. Where that falls, exp(old - new) overflows: keep the largest score so far.",
@@ -115,20 +131,32 @@ STREAM = Exercise(
         ),
         "first maximum": Mistake(
             "You shift by the first part's maximum throughout. A later, larger score overflows.",
-            lambda s, v: _stream(s, v, lambda old, _: old),
+            lambda s, v: _stream(s, v, lambda old, new: torch.where(old.isinf(), new, old)),
+        ),
+        "starts at zero": Mistake(
+            "Your largest score starts at 0. Where all scores lie thousands below, all factors vanish: start at -inf.",
+            lambda s, v: _stream(s, v, start=0.0),
         ),
         "no shift": Mistake(
             "Without a shift the exponential of a score in the thousands is infinite. Subtract the largest score so far.",
-            lambda s, v: _stream(s, v, lambda old, _: 0 * old),
+            lambda s, v: _stream(s, v, lambda _, new: 0 * new),
         ),
         "plain mean of parts": Mistake(
             "You averaged the parts with equal weights. A part counts in proportion to its sum of exponentials.",
-            lambda s, v: torch.einsum("pm,pmc->c", torch.softmax(s, -1), v) / len(s),
+            _mean_of_parts,
+        ),
+        "all at once": Mistake(
+            "You take all parts at once. They arrive one by one: go through them once, as in for s, v in zip(scores, values).",
+            lambda s, v: torch.softmax(s.flatten(), 0) @ v.flatten(0, 1),
+        ),
+        "second pass": Mistake(
+            "You go back to parts that have passed. A stream arrives once: when a larger score comes, rescale the sums so far.",
+            _two_passes,
         ),
     },
 )
 
-EFFECTIVE_NUMBER = Exercise(
+EFFECTIVE_NUMBER: Exercise[[Tensor, float]] = Exercise(
     reference=lambda s, b: 1 / torch.softmax(b * s, -1).square().sum(-1),
     inputs=_rows,
     mistakes={
@@ -138,7 +166,7 @@ EFFECTIVE_NUMBER = Exercise(
         ),
         "entropy": Mistake(
             "exp(H) is a good count too, but another one: it gives small weights more say.",
-            lambda s, b: torch.distributions.Categorical(logits=b * s).entropy().exp(),
+            lambda s, b: (-(torch.softmax(b * s, -1) * torch.log_softmax(b * s, -1)).sum(-1)).exp(),
         ),
         "largest weight": Mistake(
             "You divided by the largest weight only; all weights take part, squared.",
@@ -159,9 +187,9 @@ def _sparsemax(scores: Tensor, fewer: int = 0) -> Tensor:
     return (scores - threshold.gather(-1, size - 1)).clamp(min=0)
 
 
-SPARSEMAX = Exercise(
+SPARSEMAX: Exercise[[Tensor]] = Exercise(
     reference=_sparsemax,
-    inputs=lambda: [(_draw(4, 5, seed=4),), (0.3 * _draw(4, 6, seed=5),)],
+    inputs=lambda: [(draw(4, 5, seed=4),), (0.3 * draw(4, 6, seed=5),)],
     mistakes={
         "softmax": Mistake("That is softmax: no weight of it is zero.", lambda s: torch.softmax(s, -1)),
         "clipped and normalised": Mistake(
@@ -179,4 +207,4 @@ SPARSEMAX = Exercise(
     },
 )
 
-EXERCISES = {"1": ENTROPY_SLOPE, "2": SCALE, "3": STREAM, "4": EFFECTIVE_NUMBER, "5": SPARSEMAX}
+EXERCISES: dict[str, Exercise[...]] = {"1": ENTROPY_SLOPE, "2": SCALE, "3": STREAM, "4": EFFECTIVE_NUMBER, "5": SPARSEMAX}

@@ -5,19 +5,16 @@ import math
 import torch
 from torch import Tensor
 
-from attnlib.exercises._check import Exercise, Mistake
-
-
-def _draws(*shapes: tuple[int, ...], seed: int) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, dtype=torch.float64, generator=generator) for shape in shapes]
+from attnlib.exercises._draw import draw, draws
+from attnlib.exercises._exercise import Exercise, Mistake
 
 
 def _scores() -> list[tuple[Tensor, float]]:
-    return [(2 * _draws((5, 5), seed=seed)[0] + 1, beta) for seed, beta in ((0, 0.4), (1, 2.0))]
+    """More keys than queries, and fewer."""
+    return [(2 * draw(n, m, seed=n) + 1, beta) for n, m, beta in ((4, 6, 0.4), (7, 3, 2.0))]
 
 
-SPREAD = Exercise(
+SPREAD: Exercise[[Tensor, float]] = Exercise(
     reference=lambda s, b: b * s.std(-1, correction=0) / math.sqrt(2 * math.log(s.shape[-1])),
     inputs=_scores,
     mistakes={
@@ -33,6 +30,14 @@ SPREAD = Exercise(
             "The threshold is the square root of 2 ln T.",
             lambda s, b: b * s.std(-1, correction=0) / (2 * math.log(s.shape[-1])),
         ),
+        "number of queries": Mistake(
+            "T is the number of keys, the length of the sentence that is read: the last axis of the scores, not the first.",
+            lambda s, b: b * s.std(-1, correction=0) / math.sqrt(2 * math.log(s.shape[0])),
+        ),
+        "sample deviation": Mistake(
+            "You divided by T - 1; the exercise asks for the population standard deviation, divided by T.",
+            lambda s, b: b * s.std(-1) / math.sqrt(2 * math.log(s.shape[-1])),
+        ),
         "wrong axis": Mistake(
             "The spread is over the keys, for each query: the last axis.",
             lambda s, b: b * s.std(0, correction=0) / math.sqrt(2 * math.log(s.shape[0])),
@@ -46,13 +51,17 @@ def _entropy(scores: Tensor, beta: float) -> Tensor:
     return -(log_weights.exp() * log_weights).sum(-1) / math.log(scores.shape[-1])
 
 
-ENTROPY = Exercise(
+ENTROPY: Exercise[[Tensor, float]] = Exercise(
     reference=_entropy,
     inputs=lambda: [*_scores(), (torch.tensor([[0.0, 900.0, 0.0], [1.0, 1.0, 1.0]], dtype=torch.float64), 1.0)],
     mistakes={
         "nats": Mistake(
             "Divide by ln T: one must mean uniform, whatever the length of the sentence.",
             lambda s, b: _entropy(s, b) * math.log(s.shape[-1]),
+        ),
+        "number of queries": Mistake(
+            "A uniform row has the entropy ln T, where T is the number of keys, not of queries.",
+            lambda s, b: _entropy(s, b) * math.log(s.shape[-1]) / math.log(s.shape[0]),
         ),
         "no minus": Mistake(
             "Entropy is not negative: a minus is missing.",
@@ -71,18 +80,18 @@ ENTROPY = Exercise(
 
 
 def _alignments() -> list[tuple[Tensor, Tensor]]:
-    cases = []
+    cases: list[tuple[Tensor, Tensor]] = []
     for seed in (2, 3):
-        weights, gold = _draws((5, 7), (5, 7), seed=seed)
+        weights, gold = draws((5, 7), (5, 7), seed=seed)
         cases.append((weights.softmax(-1), (gold > 0.6) | torch.eye(5, 7).bool()))
     return cases
 
 
 def _hits(weights: Tensor, gold: Tensor) -> Tensor:
-    return gold[torch.arange(len(weights)), weights.argmax(-1)].sum()
+    return gold[torch.arange(len(weights)), weights.argmax(-1)].double().sum()
 
 
-ALIGNMENT = Exercise(
+ALIGNMENT: Exercise[[Tensor, Tensor]] = Exercise(
     reference=lambda w, g: 1 - 2 * _hits(w, g) / (len(w) + g.sum()),
     inputs=_alignments,
     mistakes={
@@ -96,7 +105,7 @@ ALIGNMENT = Exercise(
         ),
         "wrong axis": Mistake(
             "You took the best English word for each German one. Each English word (row) picks a German word (column).",
-            lambda w, g: 1 - 2 * g[w.argmax(0), torch.arange(w.shape[1])].sum() / (w.shape[1] + g.sum()),
+            lambda w, g: 1 - 2 * _hits(w.T, g.T) / (w.shape[1] + g.sum()),
         ),
         "agreement": Mistake(
             "That is one minus the error rate: 0 must mean a perfect alignment.",
@@ -110,13 +119,17 @@ def _additive(query: Tensor, key: Tensor, w_query: Tensor, w_key: Tensor, v: Ten
     return ((query @ w_query.T)[:, None] + (key @ w_key.T)[None]).tanh() @ v
 
 
-ADDITIVE = Exercise(
+ADDITIVE: Exercise[[Tensor, Tensor, Tensor, Tensor, Tensor]] = Exercise(
     reference=_additive,
-    inputs=lambda: [tuple(_draws((3, 4), (5, 4), (6, 4), (6, 4), (6,), seed=seed)) for seed in (4, 5)],
+    inputs=lambda: [draws((3, 4), (5, 4), (6, 4), (6, 4), (6,), seed=seed) for seed in (4, 5)],
     mistakes={
         "no tanh": Mistake(
             "Without the tanh the query adds the same number to all its scores, and the weights cannot depend on it.",
             lambda q, k, a, b, v: ((q @ a.T)[:, None] + (k @ b.T)[None]) @ v,
+        ),
+        "swapped maps": Mistake(
+            "The maps are swapped: W_1 belongs to the queries, W_2 to the keys.",
+            lambda q, k, a, b, v: _additive(q, k, b, a, v),
         ),
         "tanh outside": Mistake(
             "The tanh stands inside, on each hidden unit, before v adds them up.",
@@ -143,9 +156,9 @@ def _spoiled(query: Tensor, key: Tensor, value: Tensor, length: int, inside: flo
     return torch.softmax(torch.where(real, scores, inside), -1) @ value
 
 
-PADDING = Exercise(
+PADDING: Exercise[[Tensor, Tensor, Tensor, int]] = Exercise(
     reference=_padded,
-    inputs=lambda: [(*_draws((3, 4), (6, 4), (6, 2), seed=seed), length) for seed, length in ((6, 4), (7, 2))],
+    inputs=lambda: [(*draws((3, 4), (6, 4), (6, 2), seed=seed), length) for seed, length in ((6, 4), (7, 2))],
     mistakes={
         "zero scores": Mistake(
             "A score of 0 is a score like any other and gets weight. The padding's scores must be minus infinity.",
@@ -159,6 +172,10 @@ PADDING = Exercise(
             "The padding still takes part: only the first `length` keys are words.",
             lambda q, k, v, n: torch.softmax(q @ k.T / math.sqrt(q.shape[-1]), -1) @ v,
         ),
+        "no scale": Mistake(
+            "The scores are not scaled: divide by sqrt(d).",
+            lambda q, k, v, n: torch.softmax((q @ k.T)[:, :n], -1) @ v[:n],
+        ),
         "divided by d": Mistake(
             "The scores are divided by sqrt(d), not by d.",
             lambda q, k, v, n: torch.softmax((q @ k.T / q.shape[-1])[:, :n], -1) @ v[:n],
@@ -166,4 +183,4 @@ PADDING = Exercise(
     },
 )
 
-EXERCISES = {"1": SPREAD, "2": ADDITIVE, "3": PADDING, "4": ALIGNMENT, "5": ENTROPY}
+EXERCISES: dict[str, Exercise[...]] = {"1": SPREAD, "2": ADDITIVE, "3": PADDING, "4": ALIGNMENT, "5": ENTROPY}
