@@ -3,10 +3,10 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint lab notebooks pages serve bench
+.PHONY: help book test test-versions lint lab notebooks pages serve bench
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 book: .venv/installed  ## build the book, warnings are errors
 	.venv/bin/jupyter-book build . -W -n --keep-going
@@ -14,6 +14,9 @@ book: .venv/installed  ## build the book, warnings are errors
 
 test: .venv/installed  ## run all tests: the package, the notebooks, the book, the browser
 	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope
+
+test-versions: .venv/installed  ## run the tests on the oldest, Colab's and the newest Python and packages, browser apart
+	@$(RUN) tools/versions.py $(ENDS)
 
 lint: .venv/installed  ## mend the layout of the code, then say what else is wrong
 	@$(RUN) -m ruff format . && $(RUN) -m pytest -q tests/test_house.py
@@ -24,7 +27,7 @@ lab: .venv/installed  ## open the notebooks in JupyterLab
 notebooks: .venv/installed  ## execute all notebooks, then write the page of claims
 	$(RUN) tools/execute_notebooks.py && $(RUN) tools/make_claims.py
 
-pages: .venv/installed  ## write again what is generated from _config.yml and the notebooks
+pages: .venv/installed  ## write again what repeats _config.yml, the version and the notebooks
 	$(RUN) tools/sync_pages.py && $(RUN) tools/make_claims.py
 
 serve: book  ## build the book and show it at http://localhost:8000
@@ -34,5 +37,5 @@ bench: .venv/installed  ## time the package against torch's own attention and ag
 	$(RUN) -m benchmarks
 
 .venv/installed: requirements.txt pyproject.toml
-	test -x $(RUN) || $(PYTHON) -m venv .venv
-	$(RUN) -m pip install --quiet -r requirements.txt -e ".[book,dev]" && touch $@
+	@$(PYTHON) tools/make_environment.py .venv
+	$(RUN) -m pip install -r requirements.txt -e ".[book,dev]" && touch $@

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
-import matplotlib.pyplot as plt
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from torch import Tensor
+
+from attnlib._extras import extra
+
+with extra("attnlib.plots"):
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 """The colours of the style sheet's cycle, in its order: Okabe and Ito's palette, which the colour-blind can tell apart."""

@@ -5,7 +5,6 @@ import dataclasses
 import inspect
 import io
 import re
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -113,9 +112,3 @@ def test_notation_names_exist():
     code = [found for row in rows[1:] for found in re.findall(r"`([^`]+)`", row[1])]
     assert len(code) >= 20
     assert not set(code) - names
-
-
-def test_address_stands_in_one_place():
-    """What is written by hand does not repeat the repository's address: it is read from _config.yml."""
-    hand_written = [*(ROOT / "book").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.cff"), ROOT / "pyproject.toml"]
-    assert not [path.name for path in hand_written if "github.com/attention" in Path(path).read_text(encoding="utf-8")]

@@ -2,10 +2,14 @@
 
 The repository's address is redirected to a copy of the working tree, so that what is tested is what would be published. Needs
 git, and pip must reach its index.
+
+Ordinarily one page runs, beside the packages listed here. COLAB_PAGES=all runs every page. COLAB_LIST names a file as
+``pip freeze`` writes it, such as the one that Colab publishes: its packages take the place of those listed here.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,9 +17,14 @@ from pathlib import Path
 
 import course
 import pytest
+import versions
 
+PAGES = course.notebooks() if os.environ.get("COLAB_PAGES") == "all" else course.notebooks()[:1]
+LIST = os.environ.get("COLAB_LIST")
 # What Colab has before the first cell runs (August 2026). Its torch is the newest that requirements.txt allows here.
 COLAB = ["ipython==7.34.0", "ipykernel==6.17.1", "matplotlib==3.10.0", "numpy==2.1.3", "tqdm==4.67.3", "einops==0.8.2"]
+OUR_OWN = {"OMP_NUM_THREADS", "TQDM_DISABLE", "MPLBACKEND", "PYTHONPATH", "VIRTUAL_ENV", "PIP_CONSTRAINT"}
+"""Settings of the tests and their environment, which a reader does not have."""
 
 RUN = """
 import json, sys
@@ -35,6 +44,22 @@ def run(*arguments, cwd, env=None):
     done = subprocess.run([str(a) for a in arguments], cwd=cwd, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def listed(freeze):
+    """The packages of a ``pip freeze``, by name, as pip takes them: ``1.0+here``, a build of one's own, becomes ``1.0``."""
+    lines = [line.strip() for line in freeze.splitlines() if re.match(r"[\w.-]+(==| @ )", line)]
+    return {re.split("==| @ ", line)[0].lower().replace("_", "-"): re.sub(r"(==[^+]*)\+.*", r"\1", line) for line in lines}
+
+
+def machine_has():
+    """What is there before the first cell runs, and what pip is held to while it is put there."""
+    if LIST is None:
+        torch = next(line for line in (course.ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch"))
+        return [torch, *COLAB], []
+    there = listed((course.ROOT / LIST).read_text(encoding="utf-8"))
+    ours = {re.match(r"[\w.-]+", line)[0] for line in versions.asked_of_a_reader()} | {"ipykernel", "pip"}
+    return [there[name] for name in sorted(ours & set(there))], [line for line in there.values() if "==" in line]
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +85,13 @@ def colab(tmp_path_factory, published):
     if subprocess.run(probe, cwd=tmp_path_factory.mktemp("probe"), capture_output=True).returncode:
         pytest.skip("needs the network: pip cannot reach its index")
     machine = tmp_path_factory.mktemp("colab")
+    kept = {key: value for key, value in os.environ.items() if key not in OUR_OWN}
     run(sys.executable, "-m", "venv", machine / "python", cwd=machine)
-    torch = next(line for line in (course.ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch"))
-    run(machine / "python/bin/python", "-m", "pip", "install", "--quiet", torch, *COLAB, "nbclient", cwd=machine)
+    there, held = machine_has()
+    (machine / "held.txt").write_text("\n".join(held))
+    pip = [machine / "python/bin/python", "-m", "pip", "install", "--quiet", "--constraint", machine / "held.txt"]
+    run(*pip, *there, "nbclient", cwd=machine, env=kept)
     (machine / "content").mkdir()
-    kept = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "VIRTUAL_ENV", "MPLBACKEND"}}
     return machine, {
         **kept,
         "GIT_CONFIG_COUNT": "1",
@@ -74,20 +101,39 @@ def colab(tmp_path_factory, published):
     }
 
 
-def freeze(machine):
-    lines = run(machine / "python/bin/python", "-m", "pip", "freeze", "--all", cwd=machine).splitlines()
-    return {line for line in lines if not line.startswith("attnlib")}
+def frozen(machine):
+    return set(run(machine / "python/bin/python", "-m", "pip", "freeze", "--all", cwd=machine).splitlines())
 
 
-def test_first_page_runs_as_in_colab(colab):
+@pytest.fixture
+def before(colab):
+    """The packages of the machine, which is given back as it was: each page installs what it needs."""
+    machine, _ = colab
+    packages = frozen(machine)
+    yield packages
+    added = [re.split("==| @ ", line)[0] for line in frozen(machine) - packages]
+    run(machine / "python/bin/python", "-m", "pip", "uninstall", "--quiet", "--yes", *added, cwd=machine)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_page_runs_as_in_colab(colab, before, path):
     machine, env = colab
-    page = shutil.copy(course.notebooks()[0], machine / "content")
-    before = freeze(machine)
+    page = shutil.copy(path, machine / "content")
     told = json.loads(run(machine / "python/bin/python", "-c", RUN, page, cwd=machine / "content", env=env).splitlines()[-1])
     assert Path(told["file"]).is_relative_to(machine / "python"), "attnlib was not installed by the set-up cell"
-    assert before <= freeze(machine), f"the set-up cell replaced {before - freeze(machine)}"
+    assert before <= frozen(machine), f"the set-up cell replaced {before - frozen(machine)}"
     said = "".join(output["text"] for output in told["first"]).splitlines()
     ours = [line for line in said if "WARNING: Location" not in line]  # a mirror of this machine that lacks a package
     assert len(ours) == 1, said
     assert "you may need to restart the kernel" in ours[0]  # Jupyter's own note, which Colab does not print
     assert told["again"] == []
+
+
+def test_reads_a_list_as_colab_publishes_it():
+    freeze = "einops==0.8.2\nScikit_Learn==1.6.1\njax==0.7.2+cuda\ntorch @ file:///wheels/torch.whl\n# remark\n-e .\n"
+    assert listed(freeze) == {
+        "einops": "einops==0.8.2",
+        "scikit-learn": "Scikit_Learn==1.6.1",
+        "jax": "jax==0.7.2",
+        "torch": "torch @ file:///wheels/torch.whl",
+    }

@@ -4,11 +4,15 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
 
 import course
 import pytest
+import sync_pages
 import yaml
 
 import attnlib
@@ -58,10 +62,45 @@ def test_ci_runs_make_test():
 
 
 def test_every_make_target_that_is_mentioned_exists():
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for path in tracked(".md", ".yml", ".py"):
-        asked = set(re.findall(r"(?:`|run: |\brun )make ([a-z]+)", path.read_text(encoding="utf-8")))
+        asked = set(re.findall(r"(?:`|run: |\brun )make ([a-z-]+)", path.read_text(encoding="utf-8")))
         assert asked <= targets, path
+
+
+# Workflows, which run elsewhere: what can be said about them without running them
+
+
+def test_workflows_are_safe():
+    """Actions pinned by digest, no more rights than needed, no text of a stranger in a shell."""
+    zizmor = Path(sysconfig.get_path("scripts"), "zizmor")
+    done = subprocess.run([zizmor, "--offline", "--no-progress", ".github"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workflows_are_valid():
+    if shutil.which("actionlint") is None:
+        pytest.skip("needs actionlint, whose only package fetches a program while it is installed; the workflow itself has it")
+    done = subprocess.run(["actionlint"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def workflow(name):
+    return yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))
+
+
+def test_book_is_published_after_all_tests_by_a_job_that_installs_nothing():
+    jobs = workflow("book.yml")["jobs"]
+    assert jobs["deploy"]["needs"] == "build"
+    assert set(jobs["build"]["needs"]) == set(jobs) - {"build", "deploy"}
+    assert [name for name, job in jobs.items() if "permissions" in job] == ["deploy"]
+    assert not [step for step in jobs["deploy"]["steps"] if "run" in step or "checkout" in step["uses"]]
+
+
+def test_workflows_may_only_read():
+    for path in tracked(".yml"):
+        if path.parent.name == "workflows":
+            assert workflow(path.name)["permissions"] == {"contents": "read"}
 
 
 # One address
@@ -80,11 +119,16 @@ def test_no_other_address_of_this_repository():
             assert set(branches) <= {where.branch}, path
 
 
-def test_address_stands_nowhere_in_code():
-    """Code and workflows read it from _config.yml; only generated text repeats it."""
-    slug = course.repository().slug
-    code = [path for path in tracked(".py", ".yml", ".toml", ".js", ".css") if path != ROOT / "_config.yml"]
-    assert not [path for path in code if slug in path.read_text(encoding="utf-8")]
+def test_address_is_written_by_hand_in_one_place():
+    """Only generated text repeats it: with another address in _config.yml, ``make pages`` leaves none of this one."""
+    here = course.repository()
+    elsewhere = course.Repository("https://github.com/someone/elsewhere", "next")
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for path in tracked(".md", ".py", ".yml", ".toml", ".js", ".css", ".cff", ".in", "")
+    }
+    written = {**texts, **sync_pages.repeated(ROOT, elsewhere, texts)}
+    assert [path for path, content in written.items() if here.slug in content] == [ROOT / "_config.yml"]
 
 
 def test_no_place_on_a_machine():

@@ -15,7 +15,7 @@ import pytest
 import attnlib
 
 ROOT = Path(attnlib.__file__).parent
-FLOOR = ["_checks", "claims"]
+FLOOR = ["_checks", "_extras", "claims"]
 CHAPTERS = [
     "softmax",
     "attention",

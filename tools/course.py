@@ -31,6 +31,11 @@ class Repository:
     def slug(self) -> str:
         return self.url.removeprefix("https://github.com/")
 
+    @property
+    def site(self) -> str:
+        """Where the book is published."""
+        return f"https://{self.slug.replace('/', '.github.io/')}/"
+
 
 def repository(root: Path = ROOT) -> Repository:
     stated = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["repository"]

@@ -1,9 +1,10 @@
-"""Write what every page has in common: the generated line, the set-up cell, and the repository's address wherever it stands.
+"""Write what is stated once and repeated: each page's generated line and set-up cell, the repository's address, the version.
 
     python tools/sync_pages.py [--check]
 
-Only ``_config.yml`` is edited by hand. When its address changes, the one in the notebooks' set-up cells says what it was, and
-is replaced in every text file. With --check nothing is written: it fails and names what is stale.
+The address is edited by hand in ``_config.yml`` only, the version in ``pyproject.toml`` only. When the address changes, the
+one in the notebooks' set-up cells says what it was, and is replaced in every text file. With --check nothing is written: it
+fails and names what is stale.
 """
 
 import argparse
@@ -25,6 +26,17 @@ if importlib.util.find_spec("attnlib") is None:  # in Colab: add the course's pa
 from attnlib import plots
 plots.use_style()"""
 _ADDRESS_IN_SETUP = re.compile(r"git\+https://github\.com/([^@\s]+)@")
+_URLS = """\
+[project.urls] # written by make pages
+Homepage = "{site}"
+Source = "{url}"
+Issues = "{url}/issues"
+Changelog = "{url}/blob/{branch}/CHANGELOG.md"
+"""
+_TABLE_OF_URLS = re.compile(r"^\[project\.urls\].*\n(?:\w+ = .*\n)*", re.MULTILINE)
+_LINK = re.compile(r"^(\[[^\]]+\]): (?:https://github\.com/[^/\s]+/[^/\s]+/(?:blob|raw)/[^/\s]+/)?([\w./-]+)$", re.MULTILINE)
+_VERSION = re.compile(r'^version ?[:=] "?([\w.]+)"?$', re.MULTILINE)
+_CODE = re.compile(r"^repository-code: .*$", re.MULTILINE)
 _TEXT = {".md", ".cff", ".toml", ".yml", ".yaml", ".py", ".css", ".js", ".bib", ""}
 
 
@@ -56,6 +68,35 @@ def synced(path: Path, where: course.Repository) -> str:
     return course.text(nb)
 
 
+def readme(content: str, where: course.Repository) -> str:
+    """The README with full addresses in the links below its text: it is also read where the repository is not."""
+
+    def full(found: re.Match) -> str:
+        return f"{found[1]}: {where.url}/{'raw' if found[2].endswith('.png') else 'blob'}/{where.branch}/{found[2]}"
+
+    return _LINK.sub(full, content)
+
+
+def package(content: str, where: course.Repository) -> str:
+    """``pyproject.toml`` with the project's addresses."""
+    return _TABLE_OF_URLS.sub(_URLS.format(site=where.site, url=where.url, branch=where.branch), content)
+
+
+def citation(content: str, where: course.Repository, version: str) -> str:
+    """``CITATION.cff`` with the address of the code and the package's version."""
+    return _CODE.sub(f"repository-code: {where.url}", _VERSION.sub(f"version: {version}", content))
+
+
+def repeated(root: Path, where: course.Repository, texts: dict[Path, str]) -> dict[Path, str]:
+    """The three files at the root that repeat the address or the version, as they should be."""
+    paths = [root / name for name in ("README.md", "pyproject.toml", "CITATION.cff")]
+    if not all(path.exists() for path in paths):
+        return {}
+    front, toml, cff = (texts.get(path) or path.read_text(encoding="utf-8") for path in paths)
+    version = _VERSION.search(toml)[1]
+    return dict(zip(paths, [readme(front, where), package(toml, where), citation(cff, where, version)], strict=True))
+
+
 def former(root: Path) -> str | None:
     """The address, as OWNER/NAME, at the last run."""
     for path in course.notebooks(root):
@@ -81,6 +122,7 @@ def stale(root: Path = course.ROOT) -> dict[Path, str]:
         for path in (root / name for name in listed.stdout.splitlines()):
             if path.suffix in _TEXT and path.name != "_config.yml" and path.is_file():
                 wanted[path] = moved(path.read_text(encoding="utf-8"), old, where.slug)
+    wanted.update(repeated(root, where, wanted))
     wanted.update({path: synced(path, where) for path in course.notebooks(root)})
     return {path: content for path, content in wanted.items() if content != path.read_text(encoding="utf-8")}
 

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import anywidget
-import traitlets
+from attnlib._extras import extra
+
+with extra("attnlib.live"):
+    import anywidget
+    import traitlets
 
 _HERE = Path(__file__).parent
 _KIT = (_HERE / "kit.js").read_text(encoding="utf-8")
