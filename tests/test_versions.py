@@ -82,6 +82,27 @@ def test_newest_end_takes_the_newest_python_there_is(monkeypatch, tmp_path):
     assert asked == versions.pythons()[::-1]
 
 
+def test_an_environment_is_made_once_for_the_same_requirements(monkeypatch, tmp_path):
+    asked = []
+
+    def pretend(command, **_):
+        asked.append([str(part) for part in command])
+        if "venv" in command:
+            (tmp_path / "oldest").mkdir()
+
+    monkeypatch.setattr(versions.subprocess, "run", pretend)
+    for _ in range(2):
+        assert versions.environment("oldest", "3.11", Path("python3.11"), tmp_path) == tmp_path / "oldest" / "bin" / "python"
+    made, filled = asked
+    assert made == ["python3.11", "-m", "venv", str(tmp_path / "oldest")]
+    assert filled[filled.index("--constraint") + 1] == str(tmp_path / "oldest.txt")
+    held = (tmp_path / "oldest.txt").read_text().splitlines()
+    assert [line for line in held if line[0] != "#"] == [*versions.end("oldest").constraints]
+    monkeypatch.setattr(versions, "floors", lambda root: {"torch": "2.7"})
+    versions.environment("oldest", "3.11", Path("python3.11"), tmp_path)
+    assert len(asked) == 4
+
+
 # The environment that make makes
 
 

@@ -90,7 +90,7 @@ def find(version: str) -> Path | None:
     return None
 
 
-def environment(name: str, python: Path, at: Path) -> Path:
+def environment(name: str, version: str, python: Path, at: Path) -> Path:
     """The Python of the environment for an end, made if it is not there or no longer what it should be."""
     folder, held, stamp = at / name, at / f"{name}.txt", at / name / "installed"
     wanted = "\n".join([f"# {version}", *(f"# {line}" for line in requirements()), *end(name).constraints, ""])
@@ -114,7 +114,7 @@ def run(name: str, at: Path, arguments: list[str]) -> tuple[bool, str]:
     if python is None:
         return True, f"{name}: skipped, there is no Python {wanted} here (asked: this one, the path, pyenv)"
     try:
-        here = environment(name, python, at)
+        here = environment(name, version, python, at)
     except subprocess.CalledProcessError as error:
         return False, f"{name}: no environment on Python {version}: {error}"
     torch = subprocess.run([here, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout
