@@ -19,6 +19,12 @@ from torch import Tensor
 Scalar = float | int | Tensor
 """A real number: integers are accepted where floats are meant, and a tensor where the caller wants a gradient."""
 
+FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""The dtypes that can be computed with."""
+
+WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+"""The dtypes of whole numbers."""
+
 Empty = Literal["error", "zero"]
 """What to do with a row of a mask that allows nothing: raise, or return zeros."""
 
@@ -111,10 +117,12 @@ def check_result(result: Tensor, names: str) -> Tensor:
 
 
 def check_tensors(**tensors: Tensor) -> None:
-    """Raise unless all are tensors."""
+    """Raise unless all are dense tensors."""
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise ValueError(f"{name} is {_kind(tensor)}; expected a torch.Tensor")
+        if tensor.layout != torch.strided or tensor.is_nested:
+            raise ValueError(f"{name} is {'nested' if tensor.is_nested else tensor.layout}; expected a dense tensor")
 
 
 def check_floating(**tensors: Tensor) -> None:
@@ -122,8 +130,8 @@ def check_floating(**tensors: Tensor) -> None:
     check_tensors(**tensors)
     (first, reference), *_ = tensors.items()
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point():
-            raise ValueError(f"{name} has dtype {tensor.dtype}; expected a floating point dtype")
+        if tensor.dtype not in FLOATING:
+            raise ValueError(f"{name} has dtype {tensor.dtype}; expected a floating point dtype of 16 bits or more")
         if tensor.dtype != reference.dtype or tensor.device != reference.device:
             raise ValueError(
                 f"{name} is {tensor.dtype} on {tensor.device}, {first} is {reference.dtype} on {reference.device}; "
@@ -148,10 +156,10 @@ def check_number(name: str, number: float | int, *, least: float | int = -math.i
 def check_count(name: str, number: int, least: int = 1, most: int | None = None) -> int:
     """Return the number as an int; raise unless it is an integer in the range."""
     try:
-        count = None if isinstance(number, bool) else operator.index(number)
+        count = operator.index(number)
     except TypeError:
         count = None
-    if count is None or count < least or (most is not None and count > most):
+    if count is None or isinstance(number, bool) or not least <= count <= (count if most is None else most):
         raise ValueError(
             f"{name} is {number!r}; expected an integer of at least {least}" + (f", at most {most}" if most else "")
         )
@@ -177,28 +185,54 @@ def check_generator(generator: torch.Generator | None) -> None:
         raise ValueError(f"generator is {_kind(generator)}; expected a torch.Generator, or None")
 
 
-def check_beta(beta: Scalar, *, like: Tensor | None = None, shape: tuple[int, ...] = (), limits: bool = False) -> None:
-    """Raise unless beta > 0 and finite; ``limits=True`` also lets the numbers 0 and infinity, and zeros in a tensor, pass.
+def check_device(device: torch.device | str | None) -> None:
+    """Raise unless it is None or a device that torch can put a tensor on here."""
+    try:
+        if not isinstance(device, torch.device | str | None):
+            raise TypeError
+        torch.empty(0, device=device)
+    except Exception:  # each kind of device has an error of its own
+        raise ValueError(f"device is {_kind(device)}; expected a torch.device that is there, its name, or None") from None
+
+
+def check_dtype(dtype: torch.dtype | None) -> torch.dtype:
+    """Return the dtype, by default torch's; raise unless it is a floating one."""
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype in FLOATING):
+        raise ValueError(f"dtype is {dtype!r:.40}; expected a floating point torch.dtype of 16 bits or more")
+    return dtype or torch.get_default_dtype()
+
+
+def check_beta(
+    beta: Scalar, *, like: Tensor | None = None, shape: tuple[int, ...] = (), limits: tuple[float | int, ...] = ()
+) -> Scalar:
+    """Return beta, a number as a float; raise unless it is finite and above 0, or one of the limits 0 and infinity.
 
     One rule for tensors: beta is one inverse temperature for each distribution, so it broadcasts to the shape of what is
-    normalised less its last axis. It must not widen the dtype of the tensor that it multiplies (``like``).
+    normalised less its last axis. It must not widen the dtype of the tensor that it multiplies (``like``). With the limit 0 a
+    tensor may have zeros; it is never infinite.
     """
-    expected = "0 <= beta" if limits else "a finite beta > 0"
+    expected = "0 <= beta" if 0 in limits else "a finite beta > 0" + (", or inf" if limits else "")
     if not isinstance(beta, Tensor):
         if isinstance(beta, bool) or not isinstance(beta, Real):
             raise ValueError(f"beta is {_kind(beta)}; expected a number or a torch.Tensor")
-        if not (beta >= 0 if limits else 0 < beta < math.inf):  # a NaN fails both
-            raise ValueError(f"beta is {beta}; expected {expected}")
-        return
-    if like is not None and (beta.is_complex() or torch.result_type(like, beta) != like.dtype):
-        raise ValueError(f"beta has dtype {beta.dtype}; expected {like.dtype}, or a number")
-    if like is not None and beta.ndim and beta.device != like.device:
-        raise ValueError(f"beta is on {beta.device}; expected {like.device}")
-    if not broadcasts(beta.shape, shape):
-        raise ValueError(f"beta has shape {tuple(beta.shape)}; expected one that broadcasts to {tuple(shape)}")
+        try:
+            number = float(beta)
+        except OverflowError:
+            number = math.nan
+        if not (0 < number < math.inf or number in limits):
+            raise ValueError(f"beta is {beta!s:.40}; expected {expected}")
+        return number
+    check_tensors(beta=beta)
+    real = beta.dtype in (*FLOATING, *WHOLE)
+    if not real or (like is not None and beta.ndim and torch.promote_types(like.dtype, beta.dtype) != like.dtype):
+        wanted = "a floating point dtype" if like is None else like.dtype
+        raise ValueError(f"beta has dtype {beta.dtype}; expected {wanted}, or a number")
+    plain = beta.ndim == 0 and beta.device.type == "cpu"  # torch takes it for a number
+    check_broadcast("beta", beta, shape, beta.device if like is None or plain else like.device)
     values = beta.detach()
-    if refuted(lambda: torch.isfinite(values).all()) or refuted(lambda: (values >= 0 if limits else values > 0).all()):
+    if refuted(lambda: torch.isfinite(values).all()) or refuted(lambda: (values >= 0 if 0 in limits else values > 0).all()):
         raise ValueError(f"beta is {beta}; expected {expected}")
+    return beta
 
 
 # Shapes
@@ -220,6 +254,13 @@ def check_vectors(name: str, rows: Tensor) -> None:
     check_finite(**{name: rows})
 
 
+def check_visible(**tensors: Tensor) -> None:
+    """Raise on a tensor without values, for what looks at values to go on."""
+    for name, tensor in tensors.items():
+        if tensor.is_meta:
+            raise ValueError(f"{name} is on meta; expected a device that holds values, which decide what is done")
+
+
 def check_states(first: str, a: Tensor, second: str, b: Tensor, *, one_width: bool = True) -> None:
     """Raise unless a is [*batch, n, d] and b is [*batch, m, d] with m, d >= 1, both finite and of one dtype on one device.
 
@@ -231,8 +272,10 @@ def check_states(first: str, a: Tensor, second: str, b: Tensor, *, one_width: bo
             f"{first} has shape {tuple(a.shape)} and {second} {tuple(b.shape)}; "
             f"expected [*batch, n, d] and [*batch, m, {'d' if one_width else 'c'}]"
         )
-    if 0 in b.shape[-2:] or a.shape[-1] == 0:
+    if 0 in b.shape[-2:]:
         raise ValueError(f"{second} has shape {tuple(b.shape)}; expected at least one row and one column")
+    if a.shape[-1] == 0:
+        raise ValueError(f"{first} has shape {tuple(a.shape)}; expected at least one column")
     check_floating(**{first: a, second: b})
     check_products(first, a, second, b)
 
@@ -242,9 +285,17 @@ def check_field(name: str, field: Tensor, shape: tuple[int, ...], like: Tensor) 
     check_tensors(**{name: field})
     if field.dtype != like.dtype or field.device != like.device:
         raise ValueError(f"{name} is {field.dtype} on {field.device}; expected {like.dtype} on {like.device}")
-    if not broadcasts(field.shape, shape):
-        raise ValueError(f"{name} has shape {tuple(field.shape)}; expected one that broadcasts to {tuple(shape)}")
+    check_broadcast(name, field, shape, like.device)
     check_finite(**{name: field})
+
+
+def check_broadcast(name: str, tensor: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
+    """Raise unless it is a tensor on the device that broadcasts to the shape."""
+    check_tensors(**{name: tensor})
+    if tensor.device != device:
+        raise ValueError(f"{name} is on {tensor.device}; expected {device}")
+    if not broadcasts(tensor.shape, shape):
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected one that broadcasts to {tuple(shape)}")
 
 
 def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
-from attnlib._checks import Empty, Scalar, broadcasts, check_choice, check_flag, check_tensors, refuted, verdict
+from attnlib._checks import Empty, Scalar, check_broadcast, check_choice, check_flag, check_tensors, refuted, verdict
 
 COLD = 1e20
 """Beyond this inverse temperature a fused kernel's product of beta and a score may overflow; the explicit formula does not."""
@@ -23,9 +23,17 @@ def widened(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
+def differentiable(tensor: Tensor) -> Tensor:
+    """A tensor that a gradient can pass through: no gradient passes through one that was made in inference mode."""
+    if torch.compiler.is_compiling() or not tensor.is_inference():
+        return tensor
+    with torch.inference_mode(False):
+        return tensor.clone()
+
+
 def column(beta: Scalar) -> Scalar:
     """One inverse temperature per distribution, as a column beside what it multiplies."""
-    return beta[..., None] if isinstance(beta, Tensor) and beta.ndim else beta
+    return beta.unsqueeze(-1) if isinstance(beta, Tensor) and beta.ndim else beta
 
 
 def is_limit(beta: Scalar, limit: float | int) -> bool:
@@ -36,6 +44,13 @@ def is_limit(beta: Scalar, limit: float | int) -> bool:
 def filled(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Put the lowest finite number where the mask is False: its exponential is zero, and no difference is NaN."""
     return scores if mask is None else scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+
+
+def lengths(rows: Tensor) -> Tensor:
+    """Euclidean lengths along the last axis, with no square that overflows or vanishes."""
+    scale = rows.detach().abs().amax(-1, keepdim=True)
+    scale = torch.where(scale > 0, scale, 1.0)
+    return (rows / scale).norm(dim=-1) * scale[..., 0]
 
 
 # Masks
@@ -79,12 +94,9 @@ def open_mask(mask: Tensor | None, shape: tuple[int, ...], empty: Empty, like: T
     check_tensors(mask=mask)
     if mask.dtype != torch.bool:
         raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool (True: may be attended to)")
-    if mask.device != like.device:
-        raise ValueError(f"mask is on {mask.device}; expected {like.device}")
-    if not broadcasts(mask.shape, shape):
-        raise ValueError(f"mask has shape {tuple(mask.shape)}; expected one that broadcasts to {tuple(shape)}")
+    check_broadcast("mask", mask, shape, like.device)
     if causal:
-        mask = causal_order(*shape[-2:], like.device) & mask
+        mask = causal_order(shape[-2], shape[-1], like.device) & mask
     rows = torch.atleast_1d(mask).any(-1, keepdim=True)
     full = verdict(lambda: rows.all())
     if full:
@@ -125,8 +137,11 @@ def soft_maximum(scores: Tensor, beta: Scalar, mask: Tensor | None = None) -> Te
 
 
 def capped(beta: Scalar, scores: Tensor) -> Scalar:
-    """A number that the scores' dtype can hold: infinity times a difference of zero would be NaN."""
-    return beta if isinstance(beta, Tensor) else min(beta, torch.finfo(scores.dtype).max)
+    """An inverse temperature that the scores' dtype can hold: infinity times a difference of zero would be NaN."""
+    most = torch.finfo(scores.dtype).max
+    if not isinstance(beta, Tensor):
+        return min(float(beta), most)
+    return beta if beta.dtype == scores.dtype else beta.to(scores.dtype).clamp(max=most)
 
 
 def _top(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -148,7 +163,7 @@ def attention_weights_of(query: Tensor, key: Tensor, beta: Scalar, seen: Mask, s
         query, key = widened(query), widened(key)
         scores = query @ key.to(query.dtype).mT
         scores = scores if score_bias is None else scores + score_bias
-        return boltzmann(scores, beta, seen.whole(*scores.shape[-2:], scores.device))
+        return boltzmann(scores, beta, seen.whole(scores.shape[-2], scores.shape[-1], scores.device))
 
 
 def attention_average(
@@ -167,23 +182,25 @@ def attention_average(
     Torch's fused attention where it can be used. The explicit formula where it is asked for (it differentiates more than
     once), and at the temperatures and widths where a fused kernel fails.
     """
+    beta, dropout = beta if isinstance(beta, Tensor) else float(beta), float(dropout)
     extreme = refuted(lambda: (beta < COLD).all()) if isinstance(beta, Tensor) else not 0 < beta < COLD
     if explicit or extreme or value.shape[-1] == 0:
         weights = attention_weights_of(query, key, beta, seen, score_bias)
         weights = drop(weights, dropout) if dropout else weights
         return (weights.to(widened(value).dtype) @ widened(value)).to(value.dtype)
     kept, scale = value.dtype, 1.0
-    if isinstance(beta, Tensor) or (query.dtype == torch.float16 and query.device.type == "cpu"):
+    on_cpu = query.dtype == torch.float16 and query.device.type == "cpu"
+    if isinstance(beta, Tensor) or score_bias is not None or on_cpu:
         query, key, value = widened(query), widened(key), widened(value)
     if isinstance(beta, Tensor):
-        query = query * column(beta).to(query.dtype)
+        query = query * torch.as_tensor(column(beta), dtype=query.dtype)
     else:
         scale = float(beta)
     mask, causal = seen.allowed, seen.causal
     if causal and (score_bias is not None or query.shape[-2] != key.shape[-2]):
         mask, causal = seen.whole(query.shape[-2], key.shape[-2], query.device), False
     if score_bias is not None:
-        field = (column(beta) * score_bias).to(query.dtype)
+        field = column(beta) * score_bias.to(query.dtype)
         mask = field if mask is None else torch.where(mask, field, -math.inf)
     return fused(query, key, value, mask, causal, scale, dropout).to(kept)
 

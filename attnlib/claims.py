@@ -102,7 +102,7 @@ def _judge(
         target = _numbers("expected", expected)
         if target.shape != value.shape:
             raise ValueError(f"expected has shape {tuple(target.shape)}; measured has {tuple(value.shape)}")
-        _check_bound("atol", atol, positive=True)
+        atol = _bound("atol", atol, positive=True)
         if not bool(torch.isfinite(target).all()):
             raise ValueError("expected is not finite; a bound must be able to fail")
         deviation = (value - target).abs().max().item()
@@ -110,17 +110,15 @@ def _judge(
             return _text(value.item()), deviation <= atol, f"{_text(target.item())} \u00b1 {_text(atol)}"
         return f"\u0394 {deviation:.2g}", deviation <= atol, f"\u0394 \u2264 {_text(atol)}"
     if between is not None:
-        low, high = between
-        _check_bound("between", low)
-        _check_bound("between", high)
+        low, high = (_bound("between", number) for number in between)
         if not low < high:
             raise ValueError(f"between is {between}; expected low < high")
         worst = value.flatten()[(value - (low + high) / 2).abs().argmax()].item()
         return _text(worst), low <= worst <= high, f"in [{_text(low)}, {_text(high)}]"
     if below is not None:
-        _check_bound("below", below)
+        below = _bound("below", below)
         return _text(value.max().item()), value.max().item() < below, f"< {_text(below)}"
-    _check_bound("above", above)
+    above = _bound("above", above)
     return _text(value.min().item()), value.min().item() > above, f"> {_text(above)}"
 
 
@@ -132,9 +130,10 @@ def _numbers(name: str, numbers: Any) -> torch.Tensor:
     return torch.as_tensor(numbers, dtype=torch.float64).detach()
 
 
-def _check_bound(name: str, number: float | int, positive: bool = False) -> None:
-    if not math.isfinite(number) or (positive and number <= 0):
+def _bound(name: str, number: float | int | None, positive: bool = False) -> float | int:
+    if number is None or not math.isfinite(number) or (positive and number <= 0):
         raise ValueError(f"{name} is {number}; expected a finite {'positive ' * positive}number")
+    return number
 
 
 def _text(number: float | int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.harness import Entry, run, table
 
 HERE = Path(__file__).parent
-NOT_ENTRIES = {"__init__", "__main__", "harness"}
+NOT_ENTRIES = {"__init__", "__main__", "harness", "memory"}
 
 
 def entries() -> dict[str, Entry]:

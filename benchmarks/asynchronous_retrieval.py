@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.hopfield import classical_recall, dense_recall, hebb_weights
-from attnlib.hopfield import flip_spins, random_patterns
+from attnlib.hopfield import classical_recall, dense_recall, flip_spins, hebb_weights, random_patterns
 from benchmarks.harness import Case, Contestant, Entry
 
 SPINS, WRONG, SWEEPS = 100, 10, 50

@@ -49,6 +49,8 @@ class Entry:
     reference: str
     cases: Callable[[bool], Iterable[Case]]
     bounds: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    """Contestants that compute something else: timed beside the others, not compared with what the reference returns."""
 
 
 def time_rounds(
@@ -112,7 +114,7 @@ def run(name: str, entry: Entry, *, quick: bool = False) -> dict[str, object]:
     try:
         cases = []
         for case in entry.cases(quick):
-            check_agreement(case.contestants, entry.reference, entry.bounds)
+            check_agreement(case.contestants, entry.reference, (*entry.bounds, *entry.apart))
             times = time_rounds(case.contestants, seconds=QUICK_SECONDS if quick else SECONDS)
             results = summarise(times, entry.reference)
             sizes = dict(case.sizes)
@@ -123,17 +125,24 @@ def run(name: str, entry: Entry, *, quick: bool = False) -> dict[str, object]:
             "unit": "seconds of processor time",
             "reference": entry.reference,
             "bounds": list(entry.bounds),
+            "apart": list(entry.apart),
             "contestants": dict(entry.contestants),
             "cases": cases,
             "quick": quick,
             "command": " ".join(("python -m benchmarks", name, *(("--quick",) if quick else ()))),
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "threads": torch.get_num_threads(),
-            "processor": processor(),
-            "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "attnlib")}},
-        }
+        } | provenance()
     finally:
         torch.set_num_threads(threads)
+
+
+def provenance() -> dict[str, object]:
+    """When and where something is measured."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "threads": torch.get_num_threads(),
+        "processor": processor(),
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "attnlib")}},
+    }
 
 
 def processor() -> str:

@@ -4,6 +4,10 @@ import math
 
 import torch
 from hypothesis import strategies as st
+from torch.func import functional_call
+
+SINGLE = False
+"""True in the copy of these tests that test_single_precision.py runs: then :func:`close` allows what float32 rounds."""
 
 seeds = st.integers(0, 2**31)
 sizes = st.integers(1, 5)
@@ -28,4 +32,18 @@ def mask_of(*shape, seed=0):
 
 
 def close(a, b, atol=1e-10, rtol=0.0):
+    if SINGLE:
+        atol, rtol = max(atol, 2e-5), max(rtol, 2e-5)
     torch.testing.assert_close(a, b, atol=atol, rtol=rtol)
+
+
+def parameter_check(module, check, *tensors, **settings):
+    """Check derivatives with respect to the inputs and all parameters of a module."""
+    names = [name for name, _ in module.named_parameters()]
+    parameters = [p.detach().requires_grad_() for p in module.parameters()]
+
+    def call(*arguments):
+        values = dict(zip(names, arguments[len(tensors) :]))
+        return functional_call(module, values, arguments[: len(tensors)], settings)
+
+    return check(call, (*tensors, *parameters))

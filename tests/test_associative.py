@@ -94,6 +94,7 @@ def test_classical_field_is_the_negative_gradient_and_half_the_cost_of_turning(b
 
 
 @given(batches, sizes, sizes, st.integers(1, 7), degrees, seeds)
+@pytest.mark.double
 def test_dense_energy_is_the_formula(batch, n, m, d, degree, seed):
     state, memory = normal(*batch, n, d, seed=seed), normal(*batch, m, d, seed=seed + 1)
     energy = dense_energy(state, memory, degree=degree)
@@ -352,6 +353,7 @@ BROKEN = torch.full((3, 4), math.nan, dtype=torch.float64)
         (S, W, BROKEN, "h has non-finite entries"),
     ],
 )
+@pytest.mark.double
 def test_classical_networks_refuse(state, J, h, words):
     for function in (classical_energy, classical_local_field, classical_recall):
         with pytest.raises(ValueError, match=words):
@@ -373,6 +375,7 @@ def test_classical_networks_refuse(state, J, h, words):
         (S, X, "cubic", "degree is 'cubic'; expected \"exp\" or an integer of at least 2"),
     ],
 )
+@pytest.mark.double
 def test_dense_networks_refuse(state, memory, degree, words):
     for function in (dense_energy, dense_local_field, dense_recall):
         with pytest.raises(ValueError, match=words):
@@ -395,6 +398,7 @@ def test_only_spins_are_turned():
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.double
 def test_settings_of_a_recall():
     for run in (lambda **o: classical_recall(S, W, **o), lambda **o: dense_recall(S, X, degree="exp", **o)):
         with pytest.raises(ValueError, match="mode is 'parallel'; expected one of 'asynchronous', 'synchronous'"):

@@ -2,12 +2,11 @@ import math
 
 import pytest
 import torch
-from draw import batches, betas, close, dtypes, mask_of, normal, ordinary_betas, seeds, sizes
+from draw import batches, betas, close, dtypes, mask_of, normal, ordinary_betas, parameter_check, seeds, sizes
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.autograd import gradcheck, gradgradcheck
-from torch.func import functional_call
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnlib import (
@@ -43,18 +42,6 @@ def by_hand(query, key, value, beta, mask=None):
         for factor, j in zip(factors, kept):
             out[i] += factor / math.fsum(factors) * value[j]
     return out
-
-
-def parameter_check(module, check, *tensors, **settings):
-    """Check derivatives with respect to the inputs and all parameters of a module."""
-    names = [name for name, _ in module.named_parameters()]
-    parameters = [p.detach().requires_grad_() for p in module.parameters()]
-
-    def call(*arguments):
-        values = dict(zip(names, arguments[len(tensors) :]))
-        return functional_call(module, values, arguments[: len(tensors)], settings)
-
-    return check(call, (*tensors, *parameters))
 
 
 @given(sizes, sizes, sizes, sizes, ordinary_betas, st.booleans(), seeds)
@@ -221,6 +208,7 @@ MASK = torch.tensor([[True, False, True], [False, True, True]])
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("beta", [0, 0.7, 2, math.inf])
+@pytest.mark.double
 def test_attention_differentiates(beta, mask):
     leaves = tuple(t.requires_grad_() for t in inputs((2,), 2, 3, 2, 2, seed=0))
     assert gradcheck(lambda *t: attend(*t, beta=beta, mask=mask), leaves)
@@ -230,6 +218,7 @@ def test_attention_differentiates(beta, mask):
     assert gradgradcheck(lambda *t: attention_weights(*t, beta=beta, mask=mask), leaves[:2])
 
 
+@pytest.mark.double
 def test_attention_differentiates_in_beta_and_scores_in_everything():
     leaves = tuple(t.requires_grad_() for t in inputs((2,), 2, 3, 2, 2, seed=0))
     beta = torch.tensor([[0.4], [1.7]], dtype=torch.float64, requires_grad=True)
@@ -289,6 +278,7 @@ def test_a_record_explains_the_call(batch, n, m, heads, bare, masked, seed):
 @pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("settings", [{"heads": 2, "bias": True}, {"heads": 2, "head_dim": 1}, {"bare": True}])
 @pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.double
 def test_softmax_attention_differentiates(settings, masked, twice):
     module = SoftmaxAttention(2, **settings, twice_differentiable=twice).double()
     x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)

@@ -13,12 +13,12 @@ import torch
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the benchmarks are not installed with the package
 
-from benchmarks import energy_step  # noqa: E402
+from benchmarks import energy_step, memory  # noqa: E402
 from benchmarks.__main__ import entries, main  # noqa: E402
 from benchmarks.harness import check_agreement, summarise, time_rounds  # noqa: E402
 
 FIELDS = {
-    *("name", "title", "unit", "reference", "bounds", "contestants", "cases"),
+    *("name", "title", "unit", "reference", "bounds", "apart", "contestants", "cases"),
     *("quick", "command", "date", "threads", "processor", "versions"),
 }
 NAMES = sorted(entries())
@@ -34,6 +34,7 @@ def check_complete(result, name):
     assert result["name"] == name
     assert result["contestants"] == entry.contestants
     assert (result["reference"], tuple(result["bounds"])) == (entry.reference, entry.bounds)
+    assert tuple(result["apart"]) == entry.apart
     assert {result["reference"], *result["bounds"]} <= set(result["contestants"])
     assert (result["unit"], result["threads"]) == ("seconds of processor time", 1)
     assert set(result["versions"]) == {"python", "torch", "numpy", "attnlib"}
@@ -177,3 +178,12 @@ def test_contestants_that_compute_something_else_are_refused(wrong, error):
     check_agreement(contestants, "reference", bounds=("wrong",))
     with pytest.raises(error, match="wrong"):
         check_agreement(contestants, "reference")
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux, which can reset the high-water mark")
+def test_memory_is_that_of_fused_attention():
+    """No module keeps an [n, n] matrix; the allocator's steps are of 8 MiB, so the least of three counts."""
+    names = ("fused", "softmax_attention", "causal", "energy_one_step")
+    least = {name: min(memory.measure_apart(name, memory.N) for _ in range(3)) for name in names}
+    for name in names[1:]:
+        assert least[name] <= 1.1 * least["fused"], least

@@ -2,10 +2,9 @@ import math
 
 import pytest
 import torch
-from draw import batches, close, dtypes, mask_of, normal, ordinary_betas, seeds, sizes
+from draw import batches, close, dtypes, mask_of, normal, ordinary_betas, parameter_check, seeds, sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_attention import parameter_check
 from torch import distributions
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import jacrev
@@ -43,6 +42,7 @@ def quadratic_in_memory(state, memory, *, beta, mask):
 
 
 @given(sizes, sizes, sizes, ordinary_betas, st.booleans(), seeds)
+@pytest.mark.double
 def test_the_energy_is_the_formula(n, m, d, beta, masked, seed):
     state, memory = pair((), n, m, d, seed)
     mask = mask_of(n, m, seed=seed) if masked else torch.ones(n, m, dtype=torch.bool)
@@ -55,6 +55,7 @@ def test_the_energy_is_the_formula(n, m, d, beta, masked, seed):
 
 
 @given(batches, sizes, sizes, sizes, st.one_of(ordinary_betas, st.just(math.inf)), st.booleans(), seeds)
+@pytest.mark.double
 def test_the_closed_gradient_is_the_gradient(batch, n, m, d, beta, masked, seed):
     state, memory = pair(batch, n, m, d, seed)
     mask = mask_of(*batch, n, m, seed=seed) if masked else None
@@ -86,6 +87,7 @@ def test_one_update_is_one_step(batch, n, m, beta, step_size, masked, seed):
 
 @given(sizes, sizes, sizes, st.floats(0.01, 50), st.floats(1e-3, 2), st.sampled_from([0.1, 1, 10]), st.booleans(), seeds)
 @settings(max_examples=100)
+@pytest.mark.double
 def test_descent_lemma(n, m, d, beta, step_size, scale, masked, seed):
     state, memory = pair((), n, m, d, seed, scale)
     mask = mask_of(n, m, seed=seed) if masked else None
@@ -111,6 +113,7 @@ def test_the_lemma_is_tight_and_fails_beyond_two():
 
 
 @given(batches, sizes, sizes, ordinary_betas, seeds)
+@pytest.mark.double
 def test_the_jacobian_is_the_derivative_of_the_update(batch, n, m, beta, seed):
     state, memory = pair(batch, n, m, 3, seed)
     jacobian = hopfield_jacobian(state, memory, beta=beta)
@@ -125,6 +128,7 @@ def test_the_jacobian_is_the_derivative_of_the_update(batch, n, m, beta, seed):
     assert torch.linalg.eigvalsh(jacobian).min() > -1e-10
 
 
+@pytest.mark.double
 def test_a_small_error_shrinks_by_the_largest_eigenvalue():
     memory = normal(4, 3, scale=0.8)
     fixed = descend(lambda s: hopfield_energy(s, memory), normal(1, 3, seed=1), steps=300).states[-1]
@@ -206,6 +210,7 @@ def test_a_state_that_feels_nothing_is_an_error_or_keeps_the_quadratic_term(func
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("per_state", [False, True])
+@pytest.mark.double
 def test_the_energy_and_its_steps_differentiate(per_state, mask):
     leaves = pair((2,), 2, 3, 2, grad=True)
     beta = torch.tensor([[0.6], [2.0]] if per_state else 0.7, dtype=torch.float64, requires_grad=True)
@@ -222,6 +227,7 @@ def test_the_energy_and_its_steps_differentiate(per_state, mask):
     assert gradcheck(lambda s, x, b: hopfield_update(s, x, beta=b, step_size=0.3, mask=mask), (*leaves, beta))
 
 
+@pytest.mark.double
 def test_the_jacobian_and_the_probabilities_differentiate():
     state, memory = pair((2,), 2, 3, 2, grad=True)
     beta = torch.tensor([0.6, 2.0], dtype=torch.float64, requires_grad=True)
@@ -236,6 +242,7 @@ def test_the_jacobian_and_the_probabilities_differentiate():
         assert gradgradcheck(function, leaves)
 
 
+@pytest.mark.double
 def test_a_step_down_any_energy_differentiates():
     state, memory = pair((), 2, 3, 2, grad=True)
     quartic = lambda x: lambda s: ((s @ x.mT) ** 4).sum(-1) / 4 + s.square().sum(-1) / 2  # noqa: E731
@@ -291,6 +298,7 @@ def test_a_descent_keeps_what_happened():
 
 
 @given(sizes, st.floats(0.3, 8), seeds)
+@pytest.mark.double
 def test_the_partition_function_in_one_dimension_by_quadrature(m, beta, seed):
     memory = normal(m, 1, seed=seed)
     reach = memory.abs().max().item() + 12 / math.sqrt(beta)
@@ -320,6 +328,7 @@ def test_the_partition_function_in_two_dimensions_by_quadrature(beta):
 
 
 @given(sizes, sizes, st.floats(0.2, 8), seeds)
+@pytest.mark.double
 def test_the_density_is_a_gaussian_mixture_and_attention_its_denoiser(m, d, beta, seed):
     state, memory = pair((), 3, m, d, seed)
     squares = [sum(x * x for x in row) for row in memory.tolist()]
@@ -404,6 +413,7 @@ def test_cross_attention_at_full_size_in_single_precision(closed):
     seeds,
 )
 @settings(max_examples=60)
+@pytest.mark.double
 def test_closed_form_and_automatic_differentiation_agree(batch, n, m, heads, steps, step_size, kind, masked, bare, seed):
     setting = {"heads": 1 if bare else heads, "bare": bare, "steps": steps, "step_size": step_size, "bias": not bare}
     torch.manual_seed(seed)
@@ -441,6 +451,7 @@ def test_closed_form_and_automatic_differentiation_agree(batch, n, m, heads, ste
 @pytest.mark.parametrize("closed", [True, False])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("setting", [{"heads": 2, "bias": True}, {"bare": True}, {"heads": 2, "steps": 2, "step_size": 0.5}])
+@pytest.mark.double
 def test_energy_attention_differentiates(setting, masked, closed):
     module = EnergyAttention(2, **setting, closed_form=closed, twice_differentiable=True).double()
     x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
@@ -453,6 +464,7 @@ def test_energy_attention_differentiates(setting, masked, closed):
         assert parameter_check(fused, gradcheck, x, context, mask=mask)
 
 
+@pytest.mark.double
 def test_energy_attention_takes_any_energy():
     module = EnergyAttention(4, heads=2, energy=quadratic_in_memory, beta=0.3, step_size=0.5).double()
     x, context = normal(2, 3, 4, grad=True), normal(2, 5, 4, seed=1, grad=True)

@@ -68,6 +68,7 @@ def test_the_order_of_memories_means_nothing(m, hops, seed):
 
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("mask", [None, torch.tensor([True, False, True])])
+@pytest.mark.double
 def test_hops_differentiate(mask, keep):
     leaves = inputs((2,), 3, 2, 2, 3, grad=True)
 
@@ -211,6 +212,7 @@ F, A = STORIES.facts, STORIES.question
         (lambda: network()(F, A, torch.zeros(6, 10) > 0), "mask has a row that allows nothing"),
     ],
 )
+@pytest.mark.double
 def test_bad_input(call, words):
     with pytest.raises(ValueError, match=words):
         call()

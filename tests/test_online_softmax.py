@@ -94,6 +94,7 @@ def test_parts_are_seen_once_and_one_at_a_time():
     close(online_softmax(arriving()).average, whole(scores, value)[0], atol=1e-13)
 
 
+@pytest.mark.double
 def test_a_stream_differentiates_twice():
     scores, value = normal(2, 5, grad=True), normal(5, 3, seed=1, grad=True)
 
@@ -117,6 +118,7 @@ def test_sparsemax_is_a_distribution_of_the_scores_dtype(batch, m, dtype, scale,
 
 
 @given(batches, sizes, st.floats(0.05, 5.0), seeds)
+@pytest.mark.double
 def test_sparsemax_satisfies_the_conditions_of_the_nearest_point(batch, m, beta, seed):
     """Nearest in the simplex: the slope beta s - p is the same wherever p > 0, and nowhere larger."""
     scores = normal(*batch, m, seed=seed)
@@ -128,6 +130,7 @@ def test_sparsemax_satisfies_the_conditions_of_the_nearest_point(batch, m, beta,
 
 
 @given(st.integers(2, 5), seeds)
+@pytest.mark.double
 def test_no_other_distribution_is_nearer(m, seed):
     scores = normal(m, seed=seed)
     rivals = -torch.rand(2000, m, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).log()
@@ -143,6 +146,7 @@ def test_two_scores_are_a_clipped_line():
 
 
 @pytest.mark.parametrize(("gap", "best"), [(1.0, 1.0), (0.98, 0.985), (5.0, 1.0)])
+@pytest.mark.double
 def test_one_hot_from_a_gap_of_one_on(gap, best):
     scores = torch.tensor([0.0, gap, 0.0, 0.0], dtype=torch.float64)
     assert sparsemax(scores)[1].item() == pytest.approx(best, abs=1e-12)
@@ -162,6 +166,7 @@ def test_ties_share_and_large_scores_do_not_overflow():
     close(sparsemax(torch.tensor([3e38, -3e38])), torch.tensor([1.0, 0.0]), atol=0.0)
 
 
+@pytest.mark.double
 def test_sparsemax_differentiates_inside_a_support():
     scores = torch.tensor([[0.3, 0.1, -0.2, -3.0], [2.0, 0.4, 0.1, 0.0]], dtype=torch.float64, requires_grad=True)
     beta = torch.tensor([0.8, 1.1], dtype=torch.float64, requires_grad=True)
@@ -201,12 +206,14 @@ SHAPES = r"; expected \[\*batch, n, m\] and \[\*batch, m, c\]"
         (S, NAN.mT.double()[..., :1], "value has non-finite entries"),
     ],
 )
+@pytest.mark.double
 def test_bad_parts(scores, value, words):
     refuses(lambda: partial_softmax(scores, value), words)
     refuses(lambda: online_softmax([(scores, value)]), words)
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.double
 def test_other_bad_arguments():
     refuses(lambda: online_softmax([]), "parts is empty; expected at least one pair of scores and values")
     for beta in (0, -1.0, math.nan, math.inf):

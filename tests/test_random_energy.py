@@ -71,6 +71,7 @@ def test_equal_weights_and_one_hot(m):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.double
 def test_measures_differentiate_twice(measure):
     scores = normal(2, 4, seed=3, grad=True)
     assert gradcheck(lambda s: measure(softmax(s)), scores)
@@ -97,6 +98,7 @@ def test_entropy_falls_with_beta_times_the_variance(m, beta, seed):
 
 
 @given(batches, st.integers(2, 6), st.floats(0.01, 50), seeds)
+@pytest.mark.double
 def test_the_norm_is_the_largest_stretch_and_within_its_bounds(batch, m, beta, seed):
     weights = weights_of(*batch, m, seed=seed, beta=beta)
     norm, bound = softmax_jacobian_norm(weights), (weights * (1 - weights)).amax(-1)
@@ -163,6 +165,7 @@ def test_sampling_agrees_within_its_error_bars(count, sigma, draws):
 
 
 @pytest.mark.parametrize("count", [2, 50, 10**4])
+@pytest.mark.double
 def test_the_derivative_of_log_z_is_the_one_that_integration_by_parts_gives(count):
     sigma = torch.tensor([0.2, 1.0, 3.0, 8.0], dtype=torch.float64, requires_grad=True)
     found = random_energy(count, sigma)
@@ -179,6 +182,7 @@ def test_within_bounds(count, sigma):
     assert math.log(count) - 1e-9 <= log_partition <= math.log(count) + sigma**2 / 2 + 1e-9  # Jensen, both ways
 
 
+@pytest.mark.double
 def test_ten_million_keys_are_near_the_limit():
     count = 10**7
     critical = freezing_scale(count)
@@ -231,6 +235,7 @@ def test_the_freezing_scale(count, scale):
 
 
 @pytest.mark.parametrize("beta", [0.1, 1.0, 3.0, 40.0, 1e5])
+@pytest.mark.double
 def test_signs_pay_the_price_of_a_biased_coin(beta):
     up = torch.sigmoid(torch.tensor(2.0 * beta, dtype=torch.float64))
     price = torch.xlogy(up, up) + torch.xlogy(1 - up, 1 - up) + math.log(2)
@@ -279,6 +284,7 @@ def test_what_is_no_distribution_is_refused(measure):
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.double
 def test_bad_models():
     for count in (0, -1, 2.0, True):
         words = f"m is {count}; expected an integer of at least 1"
@@ -292,6 +298,7 @@ def test_bad_models():
     refuses(lambda: freezing_width(3, entries="cauchy"), "entries is 'cauchy'; expected one of 'gaussian', 'sign'")
 
 
+@pytest.mark.double
 def test_the_annotations_are_checked_while_testing():
     with pytest.raises(TypeCheckError):
         entropy(torch.arange(3))

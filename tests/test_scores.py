@@ -38,6 +38,7 @@ def test_dot_products_are_bilinear(batch, n, m, d, seed):
 
 
 @given(sizes, sizes, sizes, sizes, sizes, seeds)
+@pytest.mark.double
 def test_additive_scores_one_pair_at_a_time(n, m, d, c, h, seed):
     query, key = pair((2,), n, m, d, c, seed)
     weight_query, weight_key, vector = normal(h, d, seed=seed + 2), normal(h, c, seed=seed + 3), normal(h, seed=seed + 4)
@@ -51,6 +52,7 @@ def test_additive_scores_one_pair_at_a_time(n, m, d, c, h, seed):
     assert bool((scores.abs() <= vector.abs().sum()).all())
 
 
+@pytest.mark.double
 def test_scores_differentiate():
     query, key = pair((2,), 2, 3, 2, 4, grad=True)
     weight, weight_query, weight_key, vector = (
@@ -75,6 +77,7 @@ def test_scores_keep_the_dtype(dtype):
 
 
 @given(st.integers(1, 40), st.integers(1, 8), st.sampled_from([1.5, 100, 10_000.0]))
+@pytest.mark.double
 def test_sinusoids_are_the_formula(n, half, base):
     places = sinusoids(n, 2 * half, base=base, dtype=torch.float64)
     for t in (0, n // 2, n - 1):
@@ -93,6 +96,7 @@ def test_the_overlap_of_places_depends_on_their_distance(n, half):
     close(overlap.diagonal(), torch.full((n,), float(half), dtype=torch.float64), atol=1e-12)
 
 
+@pytest.mark.double
 def test_a_shift_of_places_is_linear():
     places = sinusoids(50, 8, dtype=torch.float64)
     shift = torch.linalg.lstsq(places[:-7], places[7:]).solution
@@ -136,6 +140,7 @@ NAN = torch.full((5, 6), math.nan, dtype=torch.float64)
         (lambda: sinusoids(3, 4, base=math.nan), "base is nan; expected"),
     ],
 )
+@pytest.mark.double
 def test_bad_input(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -14,6 +14,7 @@ TOLERANCE = {torch.float16: 3e-3, torch.bfloat16: 3e-2, torch.float32: 1e-5, tor
 MASK = torch.tensor([[True, False, True, True], [False, True, True, False]])
 
 
+@pytest.mark.double
 def test_the_annotations_are_checked_while_testing():
     with pytest.raises(TypeCheckError):
         softmax(torch.arange(3))
@@ -123,6 +124,7 @@ def test_a_temperature_for_each_row():
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("beta", [0, 0.7, 3, math.inf])
+@pytest.mark.double
 def test_softmax_differentiates_twice(beta, mask):
     scores = normal(2, 4, seed=3, grad=True)
     assert gradcheck(lambda s: softmax(s, beta=beta, mask=mask), scores)
@@ -131,6 +133,7 @@ def test_softmax_differentiates_twice(beta, mask):
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("shape", [(), (1,), (2,)])
+@pytest.mark.double
 def test_softmax_differentiates_in_beta(shape, mask):
     scores, beta = normal(2, 4, grad=True), normal(*shape, seed=1).exp().requires_grad_()
     assert gradcheck(lambda s, b: softmax(s, beta=b, mask=mask), (scores, beta))
@@ -139,6 +142,7 @@ def test_softmax_differentiates_in_beta(shape, mask):
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("shape", [None, (), (2,)])
+@pytest.mark.double
 def test_smooth_max_differentiates_twice(shape, mask):
     scores = normal(2, 4, grad=True)
     beta = torch.tensor(0.7) if shape is None else normal(*shape, seed=1).exp().requires_grad_()
@@ -147,6 +151,7 @@ def test_smooth_max_differentiates_twice(shape, mask):
     assert gradcheck(lambda s: smooth_max(s, beta=math.inf, mask=mask), scores)
 
 
+@pytest.mark.double
 def test_softmax_jacobian_differentiates_twice():
     weights = normal(2, 3, seed=2).softmax(-1).requires_grad_()
     assert gradcheck(softmax_jacobian, weights)
@@ -172,6 +177,7 @@ def test_free_energies_of_parts_compose(first, second, beta, seed):
 
 
 @given(sizes, ordinary_betas, seeds)
+@pytest.mark.double
 def test_beta_times_the_smooth_maximum_has_the_mean_score_as_derivative(m, beta, seed):
     scores, inverse = normal(m, seed=seed), torch.tensor(beta, dtype=torch.float64, requires_grad=True)
     (derivative,) = torch.autograd.grad(inverse * smooth_max(scores, beta=inverse), inverse)
@@ -181,6 +187,7 @@ def test_beta_times_the_smooth_maximum_has_the_mean_score_as_derivative(m, beta,
 
 
 @given(sizes, ordinary_betas, seeds)
+@pytest.mark.double
 def test_the_jacobian_is_the_derivative_and_a_covariance(m, beta, seed):
     scores = normal(m, seed=seed)
     weights = softmax(scores, beta=beta)

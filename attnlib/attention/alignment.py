@@ -1,11 +1,13 @@
 """Alignments and translations judged: links drawn by attention, the alignment error rate, BLEU."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from numbers import Integral
 
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_rows
+from attnlib._checks import check_rows, check_visible
+from attnlib._extras import extra
 
 Links = frozenset[tuple[int, int]]
 """An alignment, as pairs of (target position, source position)."""
@@ -17,6 +19,7 @@ def links(weights: Float[Tensor, "n m"]) -> Links:
     Takes finite weights ``[n, m]``. Raises ValueError for others, or where there are no positions.
     """
     check_rows("weights", weights)
+    check_visible(weights=weights)
     if weights.ndim != 2:
         raise ValueError(f"weights has shape {tuple(weights.shape)}; expected [n, m]")
     return frozenset(enumerate(weights.argmax(-1).tolist()))
@@ -38,6 +41,9 @@ def alignment_error_rate(found: Sequence[Links], sure: Sequence[Links], possible
     0.5
     """
     possible = sure if possible is None else possible
+    for name, sentences in (("found", found), ("sure", sure), ("possible", possible)):
+        if not _listed(sentences) or not all(_linked(pairs) for pairs in sentences):
+            raise ValueError(f"{name} is {sentences!r:.60}; expected a sequence of sets of pairs of positions")
     if not len(found) == len(sure) == len(possible):
         raise ValueError(
             f"found, sure, possible have {len(found)}, {len(sure)}, {len(possible)} sentences; expected equally many"
@@ -53,13 +59,29 @@ def alignment_error_rate(found: Sequence[Links], sure: Sequence[Links], possible
 def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
     """Corpus BLEU of tokenised sentences, in percent, by sacrebleu (which must be installed) and without another tokenisation.
 
-    Raises ValueError unless there are equally many translations and references, at least one.
+    Raises ValueError unless there are equally many translations and references, at least one, each a sequence of words.
     """
+    for name, sentences in (("translations", translations), ("references", references)):
+        if not _listed(sentences) or not all(_listed(words) and all(isinstance(w, str) for w in words) for words in sentences):
+            raise ValueError(f"{name} is {sentences!r:.60}; expected a sequence of sequences of words")
     if not translations or len(translations) != len(references):
         raise ValueError(
             f"translations has {len(translations)} sentences, references {len(references)}; expected equally many, at least one"
         )
-    from sacrebleu.metrics import BLEU
+    with extra("attnlib.attention.bleu"):
+        from sacrebleu.metrics.bleu import BLEU
 
     joined = [" ".join(sentence) for sentence in translations], [" ".join(sentence) for sentence in references]
     return BLEU(tokenize="none", force=True).corpus_score(joined[0], [joined[1]]).score
+
+
+def _listed(thing: object) -> bool:
+    """Whether it is a sequence of things, which a string is not."""
+    return isinstance(thing, Sequence) and not isinstance(thing, str | bytes)
+
+
+def _linked(pairs: object) -> bool:
+    """Whether it is a set of pairs of whole numbers."""
+    return isinstance(pairs, Set) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(place, Integral) for place in pair) for pair in pairs
+    )

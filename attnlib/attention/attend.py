@@ -1,5 +1,7 @@
 """Attention: values averaged with Boltzmann weights of the scores."""
 
+import math
+
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -101,9 +103,7 @@ def _settings(
 ) -> tuple[Scalar, Mask]:
     """Check what both functions take beside query and key; the inverse temperature and the mask to compute with."""
     shape = (*query.shape[:-1], key.shape[-2])
-    if beta is None:
-        beta = query.shape[-1] ** -0.5
-    check_beta(beta, limits=True, like=query, shape=shape[:-1])
+    beta = check_beta(query.shape[-1] ** -0.5 if beta is None else beta, limits=(0, math.inf), like=query, shape=shape[:-1])
     if score_bias is not None:
         check_field("score_bias", score_bias, shape, query)
     return beta, open_mask(mask, shape, empty, query, causal)

@@ -1,13 +1,14 @@
 """What a mixer gets to mix: queries, keys and values per head, with the temperature, the mask and the bias."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Scalar
-from attnlib._numerics import Mask
+from attnlib._checks import Scalar, check_broadcast, check_floating, check_number, check_result
+from attnlib._numerics import Mask, autocasting, differentiable, widened
 
 Places = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Puts places into queries and keys, ``[*batch, heads, n, d]`` and ``[*batch, heads, m, d]``: for example ``rotary_places``."""
@@ -19,7 +20,11 @@ class Heads:
 
     Query ``[*batch, heads, n, d]``, key and value ``[*batch, heads, m, d]``; beta, a number or ``[heads, 1]``; ``score_bias``,
     None or what broadcasts to ``[*batch, heads, n, m]``; ``dropout``, 0 unless the module is training; and ``seen``, the mask
-    and the causal order, for a kernel that can tell them apart.
+    and the causal order, for a kernel that can tell them apart. A mixer's ``split`` has looked at the values; types, shapes,
+    dtypes and devices are checked here, since a kernel may read beyond a tensor that is too short.
+
+    Raises:
+        ValueError: shapes, dtypes or devices that do not fit each other.
     """
 
     query: Float[Tensor, "*batch heads n d"]
@@ -30,6 +35,30 @@ class Heads:
     score_bias: Float[Tensor, "..."] | None = None
     dropout: float | int = 0.0
 
+    def __post_init__(self) -> None:
+        check_floating(query=self.query, key=self.key, value=self.value)
+        query, key, value = self.query.shape, self.key.shape, self.value.shape
+        alike = len(query) >= 3 and (*query[:-2], query[-1:]) == (*key[:-2], key[-1:])
+        if not alike or key != value or 0 in key[-2:]:
+            shapes = f"query has shape {tuple(query)}, key {tuple(key)}, value {tuple(value)}"
+            raise ValueError(f"{shapes}; expected [*batch, heads, n, d], [*batch, heads, m, d] twice, m and d at least 1")
+        if not isinstance(self.seen, Mask):
+            raise ValueError(f"seen is a {type(self.seen).__name__}; expected the Mask that a mixer's split makes")
+        device, scores = self.query.device, (*query[:-1], key[-2])
+        if self.seen.allowed is not None:
+            check_broadcast("seen.allowed", self.seen.allowed, scores, device)
+        like = {} if autocasting(device) else {"query": self.query}  # where autocast is on, dtypes may differ
+        if self.score_bias is not None:
+            check_broadcast("score_bias", self.score_bias, scores, device)
+            check_floating(score_bias=self.score_bias, **like)
+        if isinstance(self.beta, Tensor):
+            check_broadcast("beta", self.beta, (query[-3], 1), device)
+            check_floating(beta=self.beta, **like)
+        else:
+            check_number("beta", self.beta, above=0)
+        if check_number("dropout", self.dropout, least=0) >= 1:
+            raise ValueError(f"dropout is {self.dropout}; expected a number in [0, 1)")
+
     @property
     def mask(self) -> Bool[Tensor, "..."] | None:
         """What may be attended to, the causal order included: broadcasts to ``[*batch, heads, n, m]``, or None for everything.
@@ -37,3 +66,37 @@ class Heads:
         Every row of it allows something: what a token that may attend to nothing returns is not the mixer's business.
         """
         return self.seen.whole(self.query.shape[-2], self.key.shape[-2], self.query.device)
+
+    def widened(self) -> "Heads":
+        """The same in single precision or better."""
+        query, key, value = widened(self.query), widened(self.key), widened(self.value)
+        beta = widened(self.beta) if isinstance(self.beta, Tensor) else self.beta
+        score_bias = None if self.score_bias is None else widened(self.score_bias)
+        return replace(self, query=query, key=key, value=value, beta=beta, score_bias=score_bias)
+
+
+def placed(places: Places, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+    """Queries and keys with places; raise unless they keep their shapes, dtypes and devices."""
+
+    def kinds(tensors: object) -> list[object]:
+        pair = tensors if isinstance(tensors, tuple | list) else [tensors]
+        return [(tuple(t.shape), t.dtype, t.device) if isinstance(t, Tensor) else type(t).__name__ for t in pair]
+
+    both = places(query, key)
+    if kinds(both) != kinds((query, key)):
+        raise ValueError(f"places returned {kinds(both)}; expected {kinds((query, key))}")
+    for tensor in both:
+        check_result(tensor, "what places returned, or x and context, are")
+    return both[0], both[1]
+
+
+def check_heads(heads: Heads) -> Heads:
+    """Return the heads, of tensors that a gradient can pass through where one may; raise unless it is a :class:`Heads`."""
+    if not isinstance(heads, Heads):
+        raise ValueError(f"heads is a {type(heads).__name__}; expected Heads, as a mixer's split returns them")
+    if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+        return heads
+    tensors = {name: tensor for name in ("query", "key", "value", "score_bias") if (tensor := getattr(heads, name)) is not None}
+    if not any(tensor.is_inference() for tensor in tensors.values()):
+        return heads
+    return replace(heads, **{name: differentiable(tensor) for name, tensor in tensors.items()})

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attnlib._checks import check_count, check_tensors, refuted
+from attnlib._checks import WHOLE, check_count, check_device, check_tensors, refuted
 from attnlib._numerics import causal_order
 
 
@@ -21,6 +21,7 @@ def causal_mask(n: int, m: int | None = None, *, device: torch.device | str | No
             [ True,  True,  True]])
     """
     n = check_count("n", n)
+    check_device(device)
     return causal_order(n, n if m is None else check_count("m", m, least=n), device)
 
 
@@ -40,8 +41,10 @@ def padding_mask(lengths: Int[Tensor, "batch"], m: int) -> Bool[Tensor, "batch 1
     """
     m = check_count("m", m)
     check_tensors(lengths=lengths)
-    if lengths.ndim != 1 or lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+    if lengths.ndim != 1 or lengths.dtype not in WHOLE:
         raise ValueError(f"lengths is {lengths.dtype} of shape {tuple(lengths.shape)}; expected integers [batch]")
     if refuted(lambda: ((lengths >= 0) & (lengths <= m)).all()):
-        raise ValueError(f"lengths run from {int(lengths.min())} to {int(lengths.max())}; expected 0 <= lengths <= {m}")
+        raise ValueError(
+            f"lengths run from {int(lengths.min())} to {int(lengths.max())}; expected 0 <= lengths <= {m}, which is m"
+        )
     return torch.arange(m, device=lengths.device) < lengths[:, None, None]

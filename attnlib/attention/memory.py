@@ -1,5 +1,6 @@
 """A memory network: attention in several hops, each asking with what the last one read."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,9 +10,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnlib._checks import (
+    WHOLE,
     Empty,
     Scalar,
     check_beta,
+    check_broadcast,
     check_choice,
     check_count,
     check_finite,
@@ -20,7 +23,9 @@ from attnlib._checks import (
     check_result,
     check_states,
     check_tensors,
+    refuted,
 )
+from attnlib._numerics import column, widened
 from attnlib.attention.attend import attention_weights
 from attnlib.attention.positions import sinusoids
 
@@ -42,7 +47,7 @@ def multi_hop(
     *,
     keep: bool = True,
     beta: Scalar | None = None,
-    mask: Bool[Tensor, "*#batch m"] | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
     empty: Empty = "error",
 ) -> Hops:
     r"""Attend, turn what was read into the next question, and attend again: one hop more than there are maps.
@@ -56,7 +61,8 @@ def multi_hop(
         key, value: the memories, ``[*batch, m, d]`` and ``[*batch, m, c]``.
         maps: the matrices ``R``, each ``[d, c]``.
         keep: whether the old question stays in the new one; otherwise ``q' = R o``.
-        beta: inverse temperature, default ``d ** -0.5``; a number in ``[0, inf]`` or a finite tensor without axes.
+        beta: inverse temperature, default ``d ** -0.5``; a number in ``[0, inf]`` or a finite tensor that broadcasts to
+            ``[*batch]``, one for each question.
         mask: boolean, broadcasts to ``[*batch, m]``; True means: may be attended to.
         empty: a mask that allows nothing is an ``"error"`` (default), or its readings are ``"zero"``.
 
@@ -96,17 +102,19 @@ def multi_hop(
         check_floating(query=query, maps=matrix)
         check_finite(maps=matrix)
     if beta is not None:
-        check_beta(beta, limits=True, like=query)
+        beta = column(check_beta(beta, limits=(0, math.inf), like=query, shape=query.shape[:-2]))
     if isinstance(mask, Tensor) and mask.ndim:
         mask = mask[..., None, :]
-    queries, weights, readings = [query], [], []
-    for matrix in (*maps, None):
+    kept, key, value = query.dtype, widened(key), widened(value)
+    queries, weights, readings = [widened(query)], [], []
+    for after in (*maps, None):
         weights.append(attention_weights(queries[-1], key, beta=beta, mask=mask, empty=empty))
         readings.append(weights[-1] @ value)
-        if matrix is not None:
-            found = readings[-1] @ matrix.mT
+        if after is not None:
+            found = readings[-1] @ widened(after).mT
             queries.append(check_result(queries[-1] + found if keep else found, "maps or value are"))
-    return Hops(torch.cat(queries, -2), torch.cat(weights, -2), torch.cat(readings, -2))
+    asked, seen, read = (torch.cat(rows, -2).to(kept) for rows in (queries, weights, readings))
+    return Hops(check_result(asked, "maps or value are"), seen, read)
 
 
 class MemoryNetwork(nn.Module):
@@ -151,9 +159,11 @@ class MemoryNetwork(nn.Module):
         keep: bool = True,
     ) -> None:
         super().__init__()
-        for name, number in (("vocabulary", vocabulary), ("words", words), ("dim", dim), ("hops", hops)):
-            check_count(name, number)
+        vocabulary, words = check_count("vocabulary", vocabulary), check_count("words", words)
+        dim, hops = check_count("dim", dim), check_count("hops", hops)
         check_choice("places", places, ("none", "sinusoids", "learned"))
+        check_flag(keep=keep)
+        most = check_count("most", most) if most is not None else None
         self.vocabulary, self.words, self.hops, self.places, self.keep = vocabulary, words, hops, places, keep
         self.question, self.key, self.value = (nn.Embedding(words * vocabulary, dim) for _ in range(3))
         for embedding in (self.question, self.key, self.value):
@@ -161,7 +171,8 @@ class MemoryNetwork(nn.Module):
         if places == "sinusoids" and dim % 2:
             raise ValueError(f"dim is {dim}; expected an even number, a sine and a cosine for each frequency")
         if places == "learned":
-            check_count("most", most)
+            if most is None:
+                raise ValueError('most is None; expected an integer of at least 1, since places is "learned"')
             self.place = nn.Parameter(0.5 * torch.randn(most, dim))
         self.maps = nn.ParameterList(torch.randn(dim, dim) * (3 * dim) ** -0.5 for _ in range(hops - 1))
         self.answer = nn.Linear(dim, vocabulary)
@@ -173,7 +184,7 @@ class MemoryNetwork(nn.Module):
         mask: Bool[Tensor, "batch m"] | None = None,
     ) -> Float[Tensor, "batch vocabulary"]:
         """Score every word as an answer: see the class for shapes and errors."""
-        return self.answer(self.explain(facts, question, mask).reading[:, -1])
+        return check_result(self.answer(self.explain(facts, question, mask).reading[:, -1]), "the parameters are")
 
     def explain(
         self,
@@ -182,14 +193,18 @@ class MemoryNetwork(nn.Module):
         mask: Bool[Tensor, "batch m"] | None = None,
     ) -> Hops:
         """Queries, weights and readings of every hop, ``[batch, hops, ...]``. Shapes and errors are those of the call."""
-        batch, m = len(facts), facts.shape[1] if facts.ndim == 3 else 1
+        check_tensors(facts=facts, question=question)
+        batch, m = facts.shape[:2] if facts.ndim == 3 else (len(question) if question.ndim else 1, 1)
         for name, numbers, shape in (("facts", facts, (batch, m, self.words)), ("question", question, (batch, self.words))):
             if tuple(numbers.shape) != shape or m == 0:
                 sizes = "[batch, m, words]" if name == "facts" else "[batch, words]"
-                raise ValueError(f"{name} has shape {tuple(numbers.shape)}; expected {sizes} with {batch} stories, m >= 1")
-            if numbers.is_floating_point() or numbers.dtype == torch.bool:
+                raise ValueError(
+                    f"{name} has shape {tuple(numbers.shape)}; expected {sizes} with {batch} stories, m >= 1, as many in facts"
+                )
+            if numbers.dtype not in WHOLE:
                 raise ValueError(f"{name} has dtype {numbers.dtype}; expected integers, the numbers of words")
-            if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < self.vocabulary:
+            check_broadcast(name, numbers, shape, self.key.weight.device)
+            if refuted(((numbers >= 0) & (numbers < self.vocabulary)).all):
                 low, high = int(numbers.min()), int(numbers.max())
                 raise ValueError(f"{name} has numbers from {low} to {high}; expected 0 <= number < {self.vocabulary}")
         key, value = self._sentence(self.key, facts), self._sentence(self.value, facts)
@@ -199,7 +214,7 @@ class MemoryNetwork(nn.Module):
             key = key + self.place[:m]
         elif self.places == "sinusoids":
             key = key + sinusoids(m, key.shape[-1], dtype=key.dtype, device=key.device)
-        if mask is not None and tuple(mask.shape) != (batch, m):
+        if isinstance(mask, Tensor) and tuple(mask.shape) != (batch, m):
             raise ValueError(f"mask has shape {tuple(mask.shape)}; expected {(batch, m)}")
         return multi_hop(self._sentence(self.question, question), key, value, list(self.maps), keep=self.keep, mask=mask)
 

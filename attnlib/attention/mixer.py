@@ -11,6 +11,8 @@ from attnlib._checks import (
     check_beta,
     check_choice,
     check_count,
+    check_device,
+    check_dtype,
     check_field,
     check_finite,
     check_flag,
@@ -19,8 +21,8 @@ from attnlib._checks import (
     check_result,
     check_tensors,
 )
-from attnlib._numerics import autocasting, open_mask
-from attnlib.attention.heads import Heads, Places
+from attnlib._numerics import autocasting, differentiable, open_mask
+from attnlib.attention.heads import Heads, Places, check_heads, placed
 
 
 class Mixer(nn.Module):
@@ -60,6 +62,9 @@ class Mixer(nn.Module):
     has_weights = True
     """Whether there are weights that dropout could act on."""
 
+    mixed_from = "x, context, score_bias"
+    """What can make the result overflow."""
+
     log_beta: Tensor | None
 
     def __init__(
@@ -87,7 +92,7 @@ class Mixer(nn.Module):
             raise ValueError(f"heads is {heads}, which does not divide dim {dim}; expected a divisor, or a head_dim")
         self.head_dim = self.dim // self.heads if head_dim is None else check_count("head_dim", head_dim)
         check_flag(learn_beta=learn_beta, causal=causal, bias=bias, bare=bare)
-        if bare and (self.heads, self.head_dim, self.context_dim, bias) != (1, dim, dim, False):
+        if bare and (self.heads, self.head_dim, self.context_dim, bias) != (1, self.dim, self.dim, False):
             raise ValueError(
                 f"bare is True with heads {heads}, head_dim {self.head_dim}, context_dim {self.context_dim}, bias {bias}; "
                 f"expected 1, {dim}, {dim}, False: without maps there is nothing to split or to shift"
@@ -98,20 +103,22 @@ class Mixer(nn.Module):
         self.dropout = check_number("dropout", dropout, least=0)
         if self.dropout >= 1 or (self.dropout and not self.has_weights):
             raise ValueError(f"dropout is {dropout}; expected {'a number in [0, 1)' if self.has_weights else '0: no weights'}")
-        self.causal, self.bare, self.places, self.empty = causal, bare, places, empty
+        self.causal, self.bare, self.places = causal, bare, places
+        self.empty: Empty = empty
+        check_device(device)
+        check_dtype(dtype)
         self._set_beta(beta, learn_beta, device, dtype)
         if not bare:
             inner = self.heads * self.head_dim
-            self.to_query = nn.Linear(dim, inner, bias=bias, device=device, dtype=dtype)
+            self.to_query = nn.Linear(self.dim, inner, bias=bias, device=device, dtype=dtype)
             self.to_key = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
             if self.has_values:
                 self.to_value = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
-            self.to_out = nn.Linear(inner, dim, bias=bias, device=device, dtype=dtype)
+            self.to_out = nn.Linear(inner, self.dim, bias=bias, device=device, dtype=dtype)
 
     def _set_beta(self, beta: Scalar | None, learn: bool, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         """A number stays one; a tensor is kept as its logarithm, a buffer or a parameter."""
-        beta = self.head_dim**-0.5 if beta is None else beta
-        check_beta(beta, shape=(self.heads,))
+        beta = check_beta(self.head_dim**-0.5 if beta is None else beta, shape=(self.heads,))
         if isinstance(beta, Tensor) and beta.requires_grad and not learn:
             raise ValueError("beta requires a gradient; expected learn_beta=True, which learns its logarithm from this start")
         self._number = float(beta) if not isinstance(beta, Tensor) else 0.0
@@ -163,26 +170,38 @@ class Mixer(nn.Module):
         seen = open_mask(mask, shape, self.empty, x, self.causal)
         if score_bias is not None:
             check_field("score_bias", score_bias, shape, x)
+        if torch.is_grad_enabled():
+            x, context = differentiable(x), differentiable(context)
         if self.bare:
             query, key = x.unsqueeze(-3), context.unsqueeze(-3)
             value = key
         else:
             query, key = self._per_head(self.to_query(x)), self._per_head(self.to_key(context))
             value = self._per_head(self.to_value(context)) if self.has_values else key
+            check_result(query, "x, or the parameters that make queries of it, are")  # a fused kernel may turn NaN into zero
+            check_result(key, "x, context, or the parameters that make keys of them, are")
         if self.places is not None:
-            query, key = self.places(query, key)
+            query, key = placed(self.places, query, key)
             value = value if self.has_values else key
         beta = self.beta
-        beta = beta[:, None] if isinstance(beta, Tensor) else beta
+        beta = beta.unsqueeze(-1) if isinstance(beta, Tensor) else beta
         return Heads(query, key, value, beta, seen, score_bias, self.dropout if self.training else 0.0)
 
     def merge(self, mixed: Float[Tensor, "*batch heads n d"], heads: Heads) -> Float[Tensor, "*batch n dim"]:
         """Put the heads side by side, ``[*batch, n, dim]``, with zeros for what attends to nothing, and map them back.
 
-        Errors: ValueError if the result of finite input is not finite.
+        Errors: ValueError if mixed has another shape than the heads, or if the result of finite input is not finite.
         """
+        heads = check_heads(heads)
+        check_tensors(mixed=mixed)
+        mixed = differentiable(mixed) if torch.is_grad_enabled() else mixed
+        check_floating(mixed=mixed, **({} if self.bare or autocasting(heads.query.device) else {"weight": self.to_out.weight}))
+        expected = (*heads.query.shape[:-3], self.heads, heads.query.shape[-2], self.head_dim)
+        if tuple(mixed.shape) != expected:
+            raise ValueError(f"mixed has shape {tuple(mixed.shape)}; expected {expected}, one row for each query")
         merged = heads.seen.close(mixed).transpose(-3, -2).flatten(-2)
-        return check_result(merged if self.bare else self.to_out(merged), "x or the context are")
+        result = merged if self.bare else self.to_out(merged)
+        return check_result(result, f"what was mixed (from {self.mixed_from}) is")
 
     def _context(self, x: Tensor, context: Tensor | None) -> Tensor:
         """Check dtypes, devices and values; the context, by default x."""
@@ -194,16 +213,17 @@ class Mixer(nn.Module):
             check_floating(**given, **({} if self.bare else {"weight": self.to_query.weight}))
         if context is None and self.context_dim != self.dim:
             raise ValueError(f"context is None; expected [*batch, m, {self.context_dim}], since dim is {self.dim}")
-        if context is not None and (context.shape[:-2], context.shape[-1]) != (x.shape[:-2], self.context_dim):
+        width = (*x.shape[:-2], self.context_dim)
+        if context is not None and (context.ndim != x.ndim or (*context.shape[:-2], context.shape[-1]) != width):
             expected = ", ".join(map(str, (*x.shape[:-2], "m", self.context_dim)))
             raise ValueError(f"context has shape {tuple(context.shape)}; expected [{expected}]")
         limit = torch.finfo(torch.promote_types(x.dtype, torch.float32)).max ** 0.25  # its fourth power is still a number
         for name, large in zip(given, check_finite(**given), strict=True):
             if large > limit:
                 raise ValueError(f"{name} has entries up to {large:.2g}; expected at most {limit:.2g}")
-        rows = x if context is None else context
+        rows, itself = (x, ", and x is its own context") if context is None else (context, "")
         if rows.shape[-2] == 0:
-            raise ValueError(f"context has shape {tuple(rows.shape)}; expected at least one row to attend to")
+            raise ValueError(f"context has shape {tuple(rows.shape)}; expected at least one row to attend to{itself}")
         return x if context is None else context.to(x.dtype) if self.bare else context
 
     def _with_heads(self, name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_number, check_states
+from attnlib._checks import check_count, check_device, check_dtype, check_number, check_states
 from attnlib._numerics import widened
 
 
@@ -32,8 +32,9 @@ def sinusoids(
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0998, 0.9950]])
     """
+    check_device(device)
     angle = _angles(0, check_count("n", n), check_count("dim", dim, least=2), base)
-    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1).to(device, _floating(dtype))
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1).to(device, check_dtype(dtype))
 
 
 def rotary_places(
@@ -63,14 +64,16 @@ def rotary_places(
     tensor([1.0806, 1.0806, 1.0806, 1.0806])
     """
     check_states("query", query, "key", key)
+    if query.shape[-1] % 2:
+        raise ValueError(f"query has shape {tuple(query.shape)}; expected an even width: a place turns pairs of numbers")
     n, m = query.shape[-2], key.shape[-2]
-    angle = _angles(min(0, m - n), max(n, m), query.shape[-1], base).to(query.device)
+    angle = _angles(min(0, m - n), max(n, m), query.shape[-1], base)
     return _turned(query, angle[-n:] if n else angle[:0]), _turned(key, angle[max(0, n - m) :])
 
 
 def _turned(rows: Tensor, angle: Tensor) -> Tensor:
     wide = widened(rows).unflatten(-1, (-1, 2))
-    cos, sin = angle.cos().to(wide.dtype), angle.sin().to(wide.dtype)
+    cos, sin = angle.cos().to(wide), angle.sin().to(wide)
     even, odd = wide.unbind(-1)
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2).to(rows.dtype)
 
@@ -82,9 +85,3 @@ def _angles(first: int, count: int, dim: int, base: float | int) -> Tensor:
     base = check_number("base", base, above=1)
     frequency = base ** -(torch.arange(0, dim, 2, dtype=torch.float64, device="cpu") / dim)
     return torch.arange(first, first + count, dtype=torch.float64, device="cpu")[:, None] * frequency
-
-
-def _floating(dtype: torch.dtype | None) -> torch.dtype:
-    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-        raise ValueError(f"dtype is {dtype}; expected a floating point torch.dtype")
-    return dtype or torch.get_default_dtype()

@@ -18,7 +18,7 @@ def dot_scores(query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m 
     Source: Luong et al. 2015, eq. (8), "dot".
     """
     check_states("query", query, "key", key)
-    return _narrowed(widened(query) @ widened(key).mT, query)
+    return _narrowed(widened(query) @ widened(key).mT, query, "query or key are")
 
 
 def bilinear_scores(
@@ -35,8 +35,8 @@ def bilinear_scores(
     Source: Luong et al. 2015, eq. (8), "general".
     """
     check_states("query", query, "key", key, one_width=False)
-    _check_weight("weight", weight, (query.shape[-1], key.shape[-1]), query)
-    return _narrowed(widened(query) @ widened(weight) @ widened(key).mT, query)
+    _check_weight("weight", weight, (query.shape[-1], key.shape[-1]), query, query=query, key=key)
+    return _narrowed(widened(query) @ widened(weight) @ widened(key).mT, query, "query, key or weight are")
 
 
 def additive_scores(
@@ -59,21 +59,23 @@ def additive_scores(
     check_states("query", query, "key", key, one_width=False)
     check_tensors(vector=vector)
     _check_weight("vector", vector, vector.shape if vector.ndim == 1 else ("h",), query)
-    _check_weight("weight_query", weight_query, (len(vector), query.shape[-1]), query)
-    _check_weight("weight_key", weight_key, (len(vector), key.shape[-1]), query)
+    _check_weight("weight_query", weight_query, (len(vector), query.shape[-1]), query, vector=vector, query=query)
+    _check_weight("weight_key", weight_key, (len(vector), key.shape[-1]), query, vector=vector, key=key)
     query_part, key_part = widened(query) @ widened(weight_query).mT, widened(key) @ widened(weight_key).mT
     hidden = query_part[..., :, None, :] + key_part[..., None, :, :]
-    return _narrowed(hidden.tanh() @ widened(vector), query)
+    return _narrowed(hidden.tanh() @ widened(vector), query, "query, key, weight_query, weight_key or vector are")
 
 
-def _narrowed(scores: Tensor, query: Tensor) -> Tensor:
+def _narrowed(scores: Tensor, query: Tensor, names: str) -> Tensor:
     """Scores in the query's dtype, which must be able to hold them."""
-    return check_result(scores.to(query.dtype), "query, key or the weights are")
+    return check_result(scores.to(query.dtype), names)
 
 
-def _check_weight(name: str, weight: Tensor, shape: tuple[int | str, ...], like: Tensor) -> None:
+def _check_weight(name: str, weight: Tensor, shape: tuple[int | str, ...], like: Tensor, **others: Tensor) -> None:
+    """Raise unless the weight has this shape, which follows from the others, and the dtype and device of ``like``."""
     check_tensors(**{name: weight})
     if tuple(weight.shape) != tuple(shape):
-        raise ValueError(f"{name} has shape {tuple(weight.shape)}; expected {tuple(shape)}")
+        of = "".join(f", since {other} has shape {tuple(tensor.shape)}" for other, tensor in others.items())
+        raise ValueError(f"{name} has shape {tuple(weight.shape)}; expected {tuple(shape)}{of}")
     check_floating(**{"query": like, name: weight})
     check_finite(**{name: weight})

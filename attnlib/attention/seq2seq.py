@@ -10,7 +10,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnlib._checks import check_choice, check_count, check_flag, check_number, check_tensors
+from attnlib._checks import (
+    check_broadcast,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_result,
+    check_tensors,
+    refuted,
+)
+from attnlib._numerics import differentiable, widened
 from attnlib.attention.attend import attention_weights
 from attnlib.softmax import softmax
 
@@ -79,14 +89,9 @@ class Seq2Seq(nn.Module):
         input_feeding: bool = True,
     ) -> None:
         super().__init__()
-        for name, number, least in (
-            ("source_words", source_words, 4),
-            ("target_words", target_words, 4),
-            ("hidden", hidden, 2),
-            ("embedding", embedding, 1),
-            ("layers", layers, 1),
-        ):
-            check_count(name, number, least)
+        source_words, target_words = check_count("source_words", source_words, 4), check_count("target_words", target_words, 4)
+        hidden, embedding = check_count("hidden", hidden, 2), check_count("embedding", embedding)
+        layers = check_count("layers", layers)
         if hidden % 2:
             raise ValueError(f"hidden is {hidden}; expected an even number: each direction of the encoder has half")
         check_choice("score", score, SCORES)
@@ -113,7 +118,7 @@ class Seq2Seq(nn.Module):
         Takes numbers of words ``[batch, m]`` and ``[batch, n]``; True in the mask ``[batch, m]`` marks words (default: what is
         not padding). Raises ValueError as the class says.
         """
-        return self.out(self._unroll(source, given, mask)[0])
+        return self._logits(self._unroll(source, given, mask)[0])
 
     def explain(
         self, source: Int[Tensor, "batch m"], given: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
@@ -129,7 +134,7 @@ class Seq2Seq(nn.Module):
         else:
             prepared = self._prepared(states)
             scores, weights = self._scores(query, prepared), self._weights(query, prepared, mask)
-        return DecodingRecord(self.out(combined), weights, scores, query, key)
+        return DecodingRecord(self._logits(combined), weights, scores, query, key)
 
     def greedy(
         self, source: Int[Tensor, "batch m"], mask: Bool[Tensor, "batch m"] | None = None, *, longest: int = 30
@@ -161,27 +166,32 @@ class Seq2Seq(nn.Module):
         width, longest = check_count("width", width), check_count("longest", longest)
         length_power = check_number("length_power", length_power)
         states, state, mask = self._encode(source, mask)
+        if source.is_meta:
+            raise ValueError("source is on meta; expected words that can be read: the next one depends on the last")
         batch, words = len(source), self.out.out_features
         states, mask = (t.repeat_interleave(width, 0) for t in (states, mask))
-        prepared, state = self._prepared(states), [tuple(t.repeat_interleave(width, 0) for t in pair) for pair in state]
+        prepared, state = (
+            self._prepared(states),
+            [(hidden.repeat_interleave(width, 0), cell.repeat_interleave(width, 0)) for hidden, cell in state],
+        )
         feed, done = (
             states.new_zeros(batch * width, self.hidden),
             torch.zeros(batch, width, dtype=torch.bool, device=states.device),
         )
-        total = states.new_full((batch, width), -math.inf)
+        total = widened(states).new_full((batch, width), -math.inf)
         total[:, 0] = 0.0  # all beams begin alike: count the beginning once
-        length = states.new_zeros(batch, width)
+        length = torch.zeros_like(total)
         said = torch.full((batch, width, 1), BOS, device=states.device)
-        stay = states.new_full((words,), -math.inf)
+        stay = total.new_full((words,), -math.inf)
         stay[PAD] = 0.0  # an ended sentence goes on with padding, for free
         for _ in range(longest):
             word = self.target_embedding(said[:, :, -1].reshape(-1))
             feed, _, state = self._step(word, feed, state, states, prepared, mask)
-            step = self.out(feed).log_softmax(-1).reshape(batch, width, words)
+            step = widened(self._logits(feed)).log_softmax(-1).reshape(batch, width, words)
             total, choice = (total[..., None] + torch.where(done[..., None], stay, step)).flatten(1).topk(width)
             parent, next_word = choice // words, choice % words
             rows = (torch.arange(batch, device=states.device)[:, None] * width + parent).reshape(-1)
-            feed, state = feed[rows], [tuple(t[rows] for t in pair) for pair in state]
+            feed, state = feed[rows], [(hidden[rows], cell[rows]) for hidden, cell in state]
             done, length = done.gather(1, parent), length.gather(1, parent)
             length = length + ~done
             said = torch.cat([said.gather(1, parent[..., None].expand_as(said)), next_word[..., None]], -1)
@@ -194,12 +204,12 @@ class Seq2Seq(nn.Module):
     def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""
         states, state, mask = self._encode(source, mask)
-        _check_words("given", given, self.target_embedding.num_embeddings)
+        check_words("given", given, self.target_embedding)
         if len(given) != len(source):
             raise ValueError(f"given has shape {tuple(given.shape)} and source {tuple(source.shape)}; expected equal batches")
         prepared, feed = self._prepared(states), states.new_zeros(len(source), self.hidden)
         combined, queries = [], []
-        for word in self.target_embedding(given).unbind(1):
+        for word in self.target_embedding(_kept(given)).unbind(1):
             feed, query, state = self._step(word, feed, state, states, prepared, mask)
             combined.append(feed)
             queries.append(query)
@@ -207,18 +217,19 @@ class Seq2Seq(nn.Module):
 
     def _encode(self, source: Tensor, mask: Tensor | None) -> tuple[Tensor, list[tuple[Tensor, Tensor]], Tensor]:
         """Encoder states ``[batch, m, hidden]``, the decoder's first state per layer, the mask."""
-        _check_words("source", source, self.source_embedding.num_embeddings)
+        check_words("source", source, self.source_embedding)
         mask = source != PAD if mask is None else mask
         check_tensors(mask=mask)
         if mask.shape != source.shape or mask.dtype != torch.bool:
             raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected torch.bool, {tuple(source.shape)}")
+        check_broadcast("mask", mask, source.shape, source.device)
         lengths = mask.sum(1)
-        if bool((lengths == 0).any()):
-            raise ValueError("source has an empty sentence; expected at least one word in each")
-        if not bool((mask.cumsum(1) == torch.arange(1, mask.shape[1] + 1, device=mask.device))[mask].all()):
+        if refuted(lambda: (lengths > 0).all()):
+            raise ValueError("source has an empty sentence; expected at least one word in each, and a True in its mask")
+        if refuted(lambda: (mask.cumsum(1) == torch.arange(1, mask.shape[1] + 1, device=mask.device))[mask].all()):
             raise ValueError("mask has a gap; expected the words of a sentence first, then padding")
-        words = self.source_embedding(source)
-        if bool(mask.all()):
+        words = self.source_embedding(_kept(source))
+        if mask.is_meta or bool(mask.all()):
             states, last = self.encoder(words)
         else:
             packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
@@ -241,6 +252,9 @@ class Seq2Seq(nn.Module):
         context = (weights @ states)[:, 0]
         return self.combine(torch.cat([context, below], -1)).tanh(), below, after
 
+    def _logits(self, combined: Tensor) -> Tensor:
+        return check_result(self.out(combined), "the parameters are")
+
     def _comparable(self, states: Tensor) -> Tensor:
         return F.layer_norm(states, (self.hidden,)) if self.normalise else states
 
@@ -261,9 +275,17 @@ class Seq2Seq(nn.Module):
         return attention_weights(query, prepared, beta=self.beta, mask=mask[:, None])
 
 
-def _check_words(name: str, numbers: Tensor, words: int) -> None:
+def check_words(name: str, numbers: Tensor, embedding: nn.Embedding) -> None:
+    """Raise unless these are numbers of words ``[batch, words]`` that the embedding has."""
     check_tensors(**{name: numbers})
+    words = embedding.num_embeddings
     if numbers.ndim != 2 or 0 in numbers.shape or numbers.dtype != torch.long:
         raise ValueError(f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; expected torch.int64, [batch, words]")
-    if int(numbers.min()) < 0 or int(numbers.max()) >= words:
+    check_broadcast(name, numbers, numbers.shape, embedding.weight.device)
+    if refuted(lambda: ((numbers >= 0) & (numbers < words)).all()):
         raise ValueError(f"{name} runs from {int(numbers.min())} to {int(numbers.max())}; expected 0 to {words - 1}")
+
+
+def _kept(numbers: Tensor) -> Tensor:
+    """Numbers that autograd can keep for the way back."""
+    return differentiable(numbers) if torch.is_grad_enabled() else numbers

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attnlib._checks import Empty, Scalar, check_flag
 from attnlib._numerics import attention_average, attention_weights_of
-from attnlib.attention.heads import Heads, Places
+from attnlib.attention.heads import Heads, Places, check_heads
 from attnlib.attention.mixer import Mixer
 
 
@@ -84,6 +84,7 @@ class SoftmaxAttention(Mixer):
 
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """Average each head's values, ``[*batch, heads, n, d]``. Errors are those of the call."""
+        heads = check_heads(heads)
         return attention_average(
             heads.query,
             heads.key,
@@ -126,10 +127,11 @@ class SoftmaxAttention(Mixer):
         """
         if not isinstance(module, nn.MultiheadAttention):
             raise ValueError(f"module is a {type(module).__name__}; expected a torch.nn.MultiheadAttention")
-        if module.bias_k is not None or module.add_zero_attn or module.kdim != module.vdim:
+        if module.bias_k is not None or module.add_zero_attn or module.kdim != module.vdim or module.dropout == 1:
             raise ValueError(
                 f"module has add_bias_kv {module.bias_k is not None}, add_zero_attn {module.add_zero_attn}, "
-                f"kdim {module.kdim}, vdim {module.vdim}; expected False, False, and equal widths"
+                f"kdim {module.kdim}, vdim {module.vdim}, dropout {module.dropout}; "
+                "expected False, False, equal widths, and a number below 1"
             )
         weight = module.out_proj.weight
         made = cls(

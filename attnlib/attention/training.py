@@ -9,8 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlib._checks import check_count, check_number
-from attnlib.attention.seq2seq import PAD, Seq2Seq
+from attnlib._checks import check_count, check_number, check_result, refuted
+from attnlib._extras import extra
+from attnlib.attention.seq2seq import PAD, Seq2Seq, check_words
+
+FASTEST = 1e3
+"""The highest learning rate: no network survives a step of Adam that long."""
 
 
 @runtime_checkable
@@ -48,10 +52,20 @@ def teach(
         The mean negative log-probability per word, step by step, in nats.
 
     Raises:
-        ValueError: steps below 1, a learning rate or clip that is not above 0; batches that are empty.
+        ValueError: steps below 1, a learning rate or clip that is not above 0; batches that are empty, or that the model
+            cannot take.
     """
+    if not isinstance(model, Seq2Seq):
+        raise ValueError(f"model is a {type(model).__name__}; expected a Seq2Seq")
     steps, learning_rate = check_count("steps", steps), check_number("learning_rate", learning_rate, above=0)
     clip = check_number("clip", clip, above=0)
+    if learning_rate > FASTEST:
+        raise ValueError(f"learning_rate is {learning_rate}; expected at most {FASTEST:g}")
+    if not isinstance(progress, str):
+        raise ValueError(f"progress is a {type(progress).__name__}; expected a name, or an empty string")
+    for name, function in (("batches", batches), ("watch", watch)):
+        if not callable(function) and (function is not None or name == "batches"):
+            raise ValueError(f"{name} is a {type(function).__name__}; expected a function")
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     warm = max(1, steps // 20)
 
@@ -63,8 +77,11 @@ def teach(
     watch = watch or (lambda step: None)
     watch(0)
     for batch in _endless(batches, steps, progress):
-        logits = model(batch.source, batch.given, batch.mask)
-        loss = F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD)
+        try:
+            loss = _loss(model, batch)
+        except ValueError as error:
+            cause = f", or learning_rate {learning_rate:g} is too high" if losses else ""
+            raise ValueError(f"batches has one that cannot be learnt from{cause}: {error}") from error
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -75,14 +92,29 @@ def teach(
     return losses
 
 
+def _loss(model: Seq2Seq, batch: Teaching) -> Tensor:
+    """The mean negative log-probability of the words that are wanted."""
+    if not isinstance(batch, Teaching):
+        raise ValueError(f"batch is a {type(batch).__name__}; expected something with source, mask, given, wanted")
+    logits = model(batch.source, batch.given, batch.mask)
+    check_words("wanted", batch.wanted, model.target_embedding)
+    if batch.wanted.shape != batch.given.shape:
+        raise ValueError(f"wanted has shape {tuple(batch.wanted.shape)}; expected that of given, {tuple(batch.given.shape)}")
+    if refuted(lambda: (batch.wanted != PAD).any()):
+        raise ValueError("wanted is nothing but padding; expected a word")
+    return check_result(F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD), "the loss is")
+
+
 def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: str) -> Iterable[Teaching]:
     """Pass over the data until so many batches were given."""
 
     def passes() -> Iterable[Teaching]:
         left = steps
         while left:
-            before = left
-            for batch in batches():
+            before, lessons = left, batches()
+            if not isinstance(lessons, Iterable):
+                raise ValueError(f"batches returned a {type(lessons).__name__}; expected an iterable of batches")
+            for batch in lessons:
                 yield batch
                 left -= 1
                 if not left:
@@ -92,7 +124,8 @@ def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: st
 
     if not progress:
         return passes()
-    from tqdm.auto import tqdm
+    with extra("a progress bar"):
+        from tqdm.auto import tqdm
 
     silent = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's bars in notebooks do not look there themselves
     return tqdm(passes(), desc=progress, total=steps, disable=silent)

@@ -199,7 +199,8 @@ def check_spins(name: str, spins: Tensor) -> None:
 
 
 def _check_degree(degree: Degree) -> None:
-    if degree != "exp":
-        if isinstance(degree, str):
+    if isinstance(degree, str):
+        if degree != "exp":
             raise ValueError(f'degree is {degree!r}; expected "exp" or an integer of at least 2')
+    else:
         check_count("degree", degree, least=2, most=MOST)

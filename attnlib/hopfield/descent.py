@@ -1,13 +1,15 @@
 """Descent on any energy: one step that can be differentiated, and whole trajectories for figures."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_finite, check_floating, check_number, check_result, refuted
+from attnlib._checks import FLOATING, check_count, check_finite, check_floating, check_number, check_result, refuted
+from attnlib._numerics import differentiable, lengths
 
 Energy = Callable[[Tensor], Tensor]
 """An energy function takes states ``[*batch, n, d]`` and returns one energy per state, ``[*batch, n]``."""
@@ -29,7 +31,7 @@ def energy_step(
     """
     step_size = check_number("step_size", step_size)
     _check(energy, state)
-    return check_result(state - step_size * gradient(energy, state)[1], "the gradient or the step_size is")
+    return check_result(state - step_size * gradient(energy, state)[1], "state or step_size is")
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,11 @@ def descend(energy: Energy, state: Float[Tensor, "*batch n d"], *, steps: int, s
             value, slope = gradient(energy, state)
         states.append(state)
         energies.append(value.detach())
-        norms.append(slope.norm(dim=-1))
+        norms.append(lengths(slope))
         if step < steps:
-            state = check_result(state - step_size * slope, "the gradient or the step_size is")
-    return Descent(torch.stack(states), torch.stack(energies), torch.stack(norms))
+            state = check_result(state - step_size * slope, "state or step_size is")
+    values, slopes = (check_result(torch.stack(rows), "state, step_size or the energy is") for rows in (energies, norms))
+    return Descent(torch.stack(states), values, slopes)
 
 
 def gradient(energy: Energy, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,12 +82,20 @@ def gradient(energy: Energy, state: Tensor) -> tuple[Tensor, Tensor]:
         if not isinstance(value, Tensor) or value.shape != state.shape[:-1]:
             came = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
             raise ValueError(f"energy returned {came}; expected {tuple(state.shape[:-1])}, one energy for each state")
-        return value.sum(), value
+        if value.dtype not in FLOATING:
+            raise ValueError(f"energy returned {value.dtype}; expected real numbers, of the state's dtype or a wider one")
+        return value.sum(), value.to(state.dtype)
 
-    with torch.inference_mode(False):
-        state = state.clone() if state.is_inference() else state  # a gradient cannot pass through an inference tensor
+    state = differentiable(state)
+    with nullcontext() if torch.compiler.is_compiling() else torch.inference_mode(False):
         slope, (_, value) = torch.func.grad_and_value(total, has_aux=True)(state)
-    if refuted(lambda: slope.any()) and _ignores(energy, state):
+    try:
+        (steepest,) = check_finite(slope=slope)
+    except ValueError:
+        raise ValueError(
+            "energy has a gradient at this state that is not finite; expected one, or a smaller state or step_size"
+        ) from None
+    if not steepest and refuted(lambda: slope.any()) and _ignores(energy, state):
         raise ValueError("energy returned a constant; expected a differentiable function of the state")
     return value, slope
 

@@ -12,7 +12,6 @@ from attnlib._numerics import (
     attention_average,
     attention_weights_of,
     column,
-    is_limit,
     open_mask,
     soft_maximum,
     widened,
@@ -47,11 +46,11 @@ def hopfield_energy(
 
     Source: Ramsauer et al. 2021, eq. (2), without the constants that make it non-negative.
     """
-    seen = _check(state, memory, beta, mask, score_bias, empty)
+    beta, seen = _check(state, memory, beta, mask, score_bias, empty)
     wide = widened(state)
     scores = wide @ widened(memory).mT
     scores = scores if score_bias is None else scores + score_bias
-    attraction = soft_maximum(scores, beta, seen.whole(*scores.shape[-2:], scores.device))
+    attraction = soft_maximum(scores, beta, seen.whole(scores.shape[-2], scores.shape[-1], scores.device))
     attraction = attraction if seen.rows is None else torch.where(seen.rows[..., 0], attraction, seen.fill)
     return check_result((wide.square().sum(-1) / 2 - attraction).to(state.dtype), "state and memory, or 1/beta, are")
 
@@ -73,7 +72,8 @@ def hopfield_gradient(
     Arguments and errors are those of :func:`hopfield_energy`, ``twice_differentiable`` is that of
     :func:`attnlib.attention.attend`. Returns ``[*batch, n, d]``.
     """
-    return state - _average(state, memory, beta, mask, score_bias, empty, twice_differentiable)
+    average = _average(state, memory, beta, mask, score_bias, empty, twice_differentiable)
+    return check_result((widened(state) - average).to(state.dtype), "state or memory are")
 
 
 def hopfield_update(
@@ -108,7 +108,8 @@ def hopfield_update(
     Source: Ramsauer et al. 2021, eq. (3), which is the case ``step_size = 1``.
     """
     step_size = check_number("step_size", step_size)
-    return relaxed(state, _average(state, memory, beta, mask, score_bias, empty, twice_differentiable), step_size)
+    average = _average(state, memory, beta, mask, score_bias, empty, twice_differentiable)
+    return check_result(relaxed(widened(state), average, step_size).to(state.dtype), "state, memory or step_size are")
 
 
 def hopfield_jacobian(
@@ -125,7 +126,7 @@ def hopfield_jacobian(
         ValueError: as :func:`hopfield_energy`; also ``beta = inf``, where the derivative does not exist.
     """
     check_states("state", state, "memory", memory)
-    check_beta(beta, like=state, shape=state.shape[:-1])
+    beta = check_beta(beta, like=state, shape=state.shape[:-1])
     wide = widened(memory)
     weights = attention_weights_of(state, memory, beta, Mask())
     centred = wide[..., None, :, :] - (weights @ wide)[..., :, None, :]
@@ -135,6 +136,8 @@ def hopfield_jacobian(
 
 def relaxed(state: Tensor, target: Tensor, step_size: float | int) -> Tensor:
     """Go a part of the way: the target itself for a step of size one."""
+    if abs(step_size) > torch.finfo(state.dtype).max:  # torch does not take such a number
+        step_size = math.copysign(math.inf, step_size)
     return target if step_size == 1 else torch.lerp(state, target, step_size)
 
 
@@ -147,17 +150,20 @@ def _average(
     empty: Empty,
     twice_differentiable: bool,
 ) -> Tensor:
-    """Attention to the memories, with the checks of the energy."""
+    """Attention to the memories, with the checks of the energy, in single precision or better."""
     check_flag(twice_differentiable=twice_differentiable)
-    seen = _check(state, memory, beta, mask, score_bias, empty)
+    beta, seen = _check(state, memory, beta, mask, score_bias, empty)
+    state, memory = widened(state), widened(memory)
+    score_bias = None if score_bias is None else widened(score_bias)
     return seen.close(attention_average(state, memory, memory, beta, seen, score_bias, explicit=twice_differentiable))
 
 
-def _check(state: Tensor, memory: Tensor, beta: Scalar, mask: Tensor | None, score_bias: Tensor | None, empty: Empty) -> Mask:
+def _check(
+    state: Tensor, memory: Tensor, beta: Scalar, mask: Tensor | None, score_bias: Tensor | None, empty: Empty
+) -> tuple[Scalar, Mask]:
     check_states("state", state, "memory", memory)
-    if not is_limit(beta, math.inf):
-        check_beta(beta, like=state, shape=state.shape[:-1])
+    beta = check_beta(beta, limits=(math.inf,), like=state, shape=state.shape[:-1])
     shape = (*state.shape[:-1], memory.shape[-2])
     if score_bias is not None:
         check_field("score_bias", score_bias, shape, state)
-    return open_mask(mask, shape, empty, state)
+    return beta, open_mask(mask, shape, empty, state)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_number, check_states
+from attnlib._checks import check_choice, check_count, check_number, check_result, check_states, check_visible
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import Mask, attention_average, attention_weights_of
 from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian
@@ -82,6 +82,7 @@ def find_fixed_points(
     ([0, 0, 1], [1, 1])
     """
     check_states("state", state, "memory", memory)
+    check_visible(state=state)
     if state.ndim != 2 or 0 in state.shape:
         raise ValueError(f"state has shape {tuple(state.shape)}; expected [n, d] with n >= 1")
     beta = check_number("beta", beta, above=0)
@@ -113,7 +114,8 @@ def find_fixed_points(
     ends = found.to(state.dtype)
     residuals = hopfield_gradient(ends.double(), patterns, beta=beta).norm(dim=-1)  # of exactly what is returned
     points, energies, weights, curvatures, residuals = (
-        t.to(state.dtype) for t in (points, energies, weights, 1 - stiffness, residuals)
+        check_result(t.to(state.dtype), "state, memory or beta are")
+        for t in (points, energies, weights, 1 - stiffness, residuals)
     )
     return FixedPoints(points, energies, weights, curvatures, reached, ends, residuals, steps)
 
@@ -138,7 +140,9 @@ def _polish(state: Tensor, memory: Tensor, beta: float | int, rounds: int = 20) 
     """Newton steps on the gradient, as long as they shrink it: a tolerance leaves an error of itself over the curvature."""
     slope = hopfield_gradient(state, memory, beta=beta)
     for _ in range(rounds):
-        hessian = torch.eye(state.shape[-1]).to(state) - hopfield_jacobian(state, memory, beta=beta)
+        hessian = torch.eye(state.shape[-1], dtype=state.dtype, device=state.device) - hopfield_jacobian(
+            state, memory, beta=beta
+        )
         curvatures, axes = torch.linalg.eigh(hessian)
         along = (axes.mT @ slope[..., None])[..., 0] / torch.where(curvatures.abs() > 1e-12, curvatures, math.inf)
         trial = state - (axes @ along[..., None])[..., 0]
@@ -152,7 +156,8 @@ def _polish(state: Tensor, memory: Tensor, beta: float | int, rounds: int = 20) 
 
 def _gather(state: Tensor, resting: Tensor, near: float) -> tuple[Tensor, Tensor]:
     """Indices of states that stand for all that lie near them, and for each state which of these it belongs to, or -1."""
-    chosen, group = [], torch.full((len(state),), -1, device=state.device)
+    chosen: list[int] = []
+    group = torch.full((len(state),), -1, device=state.device)
     while (left := (resting & (group < 0)).nonzero()[:, 0]).numel():
         close = (state[left] - state[left[0]]).norm(dim=-1) <= near
         group[left[close]] = len(chosen)

@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnlib._checks import Empty, Scalar, check_count, check_flag, check_number
-from attnlib._numerics import attention_average, attention_weights_of
+from attnlib._numerics import attention_average, attention_weights_of, differentiable, lengths, widened
 from attnlib.attention import Heads, Mixer, Places
+from attnlib.attention.heads import check_heads
 from attnlib.hopfield.descent import Energy, gradient
 from attnlib.hopfield.energy import hopfield_energy, relaxed
 
@@ -61,6 +62,7 @@ class EnergyAttention(Mixer):
     """
 
     has_values = False
+    mixed_from = "x, context, score_bias, energy, step_size"
 
     def __init__(
         self,
@@ -101,7 +103,7 @@ class EnergyAttention(Mixer):
             device=device,
             dtype=dtype,
         )
-        check_flag(twice_differentiable=twice_differentiable)
+        check_flag(twice_differentiable=twice_differentiable, **({} if closed_form is None else {"closed_form": closed_form}))
         if energy is not None and not callable(energy):
             raise ValueError(f"energy is a {type(energy).__name__}; expected a function, or None")
         hopfield = energy is None or energy is hopfield_energy
@@ -116,6 +118,7 @@ class EnergyAttention(Mixer):
 
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """Take the steps from each head's queries, ``[*batch, heads, n, d]``. Errors are those of the call."""
+        heads = check_heads(heads)
         state = heads.query
         for _ in range(self.steps):
             state = self._step(heads, state)
@@ -138,8 +141,7 @@ class EnergyAttention(Mixer):
 
     def _energy_of(self, heads: Heads) -> Energy:
         """The energy of states among the keys of these heads."""
-        with torch.inference_mode(False):
-            key = heads.key.clone() if heads.key.is_inference() else heads.key  # no gradient passes an inference tensor
+        key = differentiable(heads.key)
         settings = {"beta": heads.beta, "mask": heads.mask}
         if heads.score_bias is not None:
             settings["score_bias"] = heads.score_bias
@@ -155,14 +157,16 @@ class EnergyAttention(Mixer):
     ) -> EnergyRecord:
         """Output, weights, and the descent of each head, as in :class:`EnergyRecord`.
 
-        What it returns carries gradients as the call's output does. Shapes and errors are those of the call.
+        What it returns carries gradients as the call's output does. Shapes and errors are those of the call. Energies and
+        norms are in single precision or better.
         """
         heads = self.split(x, context, mask, score_bias)
         states, energies, norms, weights = [heads.query], [], [], None
+        wide = self._energy_of(heads.widened())
         for step in range(self.steps + 1):
-            value, slope = gradient(self._energy_of(heads), states[-1])
+            value, slope = gradient(wide, widened(states[-1]))
             energies.append(value)
-            norms.append(slope.norm(dim=-1))
+            norms.append(lengths(slope))
             if step < self.steps:
                 states.append(self._step(heads, states[-1]))
         if self.energy is hopfield_energy:

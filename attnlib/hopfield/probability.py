@@ -18,7 +18,7 @@ from attnlib._checks import (
     check_states,
     check_tensors,
 )
-from attnlib._numerics import boltzmann, capped, soft_maximum, widened
+from attnlib._numerics import boltzmann, soft_maximum, widened
 from attnlib.hopfield.energy import hopfield_energy
 
 
@@ -31,7 +31,7 @@ def hopfield_mixture_weights(memory: Float[Tensor, "*batch m d"], *, beta: Scala
     Takes ``[*batch, m, d]`` and a beta that broadcasts to ``[*batch]``; returns ``[*batch, m]``.
     Raises ValueError on non-finite memories and ``beta <= 0``.
     """
-    _check(memory, beta)
+    beta = _check(memory, beta)
     return boltzmann(widened(memory).square().sum(-1) / 2, beta).to(memory.dtype)
 
 
@@ -43,10 +43,10 @@ def hopfield_log_partition(memory: Float[Tensor, "*batch m d"], *, beta: Scalar 
     Takes ``[*batch, m, d]`` and a beta that broadcasts to ``[*batch]``; returns ``[*batch]``.
     Raises ValueError on non-finite memories and ``beta <= 0``.
     """
-    _check(memory, beta)
+    beta = _check(memory, beta)
     squares = widened(memory).square().sum(-1)
     log_volume = math.log(2 * math.pi) - (beta.to(squares.dtype).log() if isinstance(beta, Tensor) else math.log(beta))
-    log_sum = capped(beta, squares) * soft_maximum(squares / 2, beta)
+    log_sum = (beta.to(squares.dtype) if isinstance(beta, Tensor) else beta) * soft_maximum(squares / 2, beta)
     return check_result((memory.shape[-1] / 2 * log_volume + log_sum).to(memory.dtype), "beta and memory are")
 
 
@@ -61,9 +61,7 @@ def hopfield_log_density(
     check_states("state", state, "memory", memory)
     wide, patterns = widened(state), widened(memory)
     energy, log_partition = hopfield_energy(wide, patterns, beta=beta), hopfield_log_partition(patterns, beta=beta)
-    return check_result(
-        (-capped(beta, energy) * energy - log_partition[..., None]).to(state.dtype), "beta, state and memory are"
-    )
+    return check_result((-beta * energy - log_partition[..., None]).to(state.dtype), "beta, state and memory are")
 
 
 def hopfield_sample(
@@ -85,7 +83,7 @@ def hopfield_sample(
     return check_result(memory[picked] + noise / math.sqrt(beta), "1/beta is")
 
 
-def _check(memory: Tensor, beta: Scalar) -> None:
+def _check(memory: Tensor, beta: Scalar) -> Scalar:
     check_rows("memory", memory)
     check_products("memory", memory, "memory", memory)
-    check_beta(beta, like=memory, shape=memory.shape[:-2])
+    return check_beta(beta, like=memory, shape=memory.shape[:-2])

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_generator
+from attnlib._checks import check_choice, check_count, check_generator, check_visible
 from attnlib._numerics import widened
 from attnlib.hopfield.associative import Degree, check_dense, check_network, check_spins, pulls
 
@@ -66,6 +66,7 @@ def classical_recall(
     Source: Hopfield 1982.
     """
     check_network(state, J, h)
+    check_visible(state=state)
     check_spins("state", state)
     _check_sweeps(mode, max_steps, generator)
     kept, state, J = state.dtype, widened(state), widened(J)
@@ -114,6 +115,7 @@ def dense_recall(
     Source: Krotov and Hopfield 2016; Demircigil et al. 2017.
     """
     check_dense(state, memory, degree)
+    check_visible(state=state)
     _check_sweeps(mode, max_steps, generator)
     kept, state, memory = state.dtype, widened(state), widened(memory)
     d, eps = state.shape[-1], torch.finfo(state.dtype).eps
@@ -148,7 +150,7 @@ def _turn(spin: Tensor, felt: Tensor, rounding: Tensor) -> Tensor:
 
 def _visits(state: Tensor, generator: torch.Generator | None) -> list[int]:
     d = state.shape[-1]
-    return list(range(d)) if generator is None else torch.randperm(d, generator=generator).tolist()
+    return list(range(d)) if generator is None else torch.randperm(d, generator=generator, device=generator.device).tolist()
 
 
 @torch.no_grad()

@@ -1,13 +1,15 @@
 """How much an associative memory holds: random patterns, spoiled cues, and sweeps over many trials."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from inspect import signature
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_floating, check_generator
+from attnlib._checks import check_count, check_dtype, check_floating, check_generator
+from attnlib._extras import extra
 from attnlib.hopfield.associative import Degree, check_spins
 from attnlib.hopfield.recall import Mode, dense_recall
 
@@ -24,10 +26,9 @@ def random_patterns(
     """
     shape = check_count("m", m), check_count("d", d)
     check_generator(generator)
-    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-        raise ValueError(f"dtype is {dtype}; expected a floating point torch.dtype")
+    dtype = check_dtype(dtype)
     device = None if generator is None else generator.device
-    return 2 * torch.randint(2, shape, generator=generator, device=device).to(dtype or torch.get_default_dtype()) - 1
+    return 2 * torch.randint(2, shape, generator=generator, device=device).to(dtype) - 1
 
 
 def flip_spins(
@@ -44,7 +45,11 @@ def flip_spins(
     if state.ndim == 0 or flips > state.shape[-1]:
         raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")
     device = None if generator is None else generator.device
-    chosen = torch.rand(state.shape, generator=generator, device=device).argsort(-1)[..., :flips].to(state.device)
+    chosen = (
+        torch.rand(state.shape, dtype=torch.float32, generator=generator, device=device)
+        .argsort(-1)[..., :flips]
+        .to(state.device)
+    )
     return state * torch.ones_like(state).scatter(-1, chosen, -1)
 
 
@@ -76,18 +81,19 @@ def storage_trial(
     Raises:
         ValueError: as :func:`attnlib.hopfield.dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
     """
-    generator = torch.Generator().manual_seed(seed)
+    m = check_count("m", m)
+    generator = torch.Generator().manual_seed(check_count("seed", seed, least=-(2**63), most=2**64 - 1))
     memory = random_patterns(m, d, generator=generator, dtype=dtype)
-    probes = m if probes is None else probes
-    check_count("probes", probes)
+    probes = m if probes is None else check_count("probes", probes)
     if probes > m:
         raise ValueError(f"probes is {probes}; expected at most m, {m}")
     wanted = memory[:probes]
     cue = flip_spins(wanted, flips, generator=generator)
-    settings = {"degree": degree, "mode": mode, "max_steps": max_steps, "generator": generator}
     pieces = cue.split(max(1, _OVERLAPS_AT_ONCE // m))
-    found = torch.cat([dense_recall(piece, memory, **settings).state for piece in pieces])
-    return (found * wanted).mean(-1)
+    recalled = [
+        dense_recall(piece, memory, degree=degree, mode=mode, max_steps=max_steps, generator=generator) for piece in pieces
+    ]
+    return (torch.cat([found.state for found in recalled]) * wanted).mean(-1)
 
 
 def storage_sweep(trials: Sequence[Mapping[str, Any]], *, jobs: int | None = None) -> list[Float[Tensor, "probes"]]:
@@ -104,8 +110,21 @@ def storage_sweep(trials: Sequence[Mapping[str, Any]], *, jobs: int | None = Non
         What each trial returns, ``[probes]``, in the order of the trials.
 
     Raises:
-        ValueError: as :func:`storage_trial`.
+        ValueError: as :func:`storage_trial`; also trials with other arguments, ``jobs = 0``.
     """
-    from joblib import Parallel, delayed  # only here: importing attnlib needs no joblib
+    if jobs is not None and check_count("jobs", jobs, least=-(2**31)) == 0:
+        raise ValueError("jobs is 0; expected a number of jobs, or None")
+    if not isinstance(trials, Sequence) or not all(isinstance(trial, Mapping) for trial in trials):
+        raise ValueError(f"trials is {trials!r:.60}; expected a sequence of mappings, arguments of storage_trial")
+    for trial in trials:
+        try:
+            signature(storage_trial).bind(**trial)
+        except TypeError as error:
+            raise ValueError(f"trials has {dict(trial)}: {error}; expected arguments of storage_trial") from None
+    with extra("attnlib.hopfield.storage_sweep"):
+        from joblib import Parallel, delayed
 
-    return Parallel(n_jobs=jobs)(delayed(storage_trial)(**trial) for trial in trials)
+    try:
+        return cast("list[Tensor]", Parallel(n_jobs=jobs)(delayed(storage_trial)(**trial) for trial in trials))
+    except ValueError as error:
+        raise ValueError(f"trials has one that cannot be run: {error}") from error

@@ -25,10 +25,20 @@ class PartialSoftmax:
     log_sum: Float[Tensor, "*batch n"]
     beta: float | int = 1.0
 
+    def __post_init__(self) -> None:
+        check_floating(average=self.average, top=self.top, log_sum=self.log_sum)
+        shape = tuple(self.average.shape)
+        if not shape or not shape[:-1] == self.top.shape == self.log_sum.shape:
+            shapes = f"average has shape {shape}, top {tuple(self.top.shape)}, log_sum {tuple(self.log_sum.shape)}"
+            raise ValueError(f"{shapes}; expected [*batch, n, c], [*batch, n], [*batch, n]")
+        check_finite(average=self.average, top=self.top, log_sum=self.log_sum)
+        check_number("beta", self.beta, above=0)
+
     @property
     def log_partition(self) -> Float[Tensor, "*batch n"]:
         """The logarithm of the sum of all Boltzmann factors, ``[*batch, n]``."""
-        return check_result(capped(self.beta, self.top) * self.top + self.log_sum, "beta and the scores are")
+        value = float(self.beta) * widened(self.top) + widened(self.log_sum)
+        return check_result(value.to(self.top.dtype), "beta and the scores are")
 
 
 def partial_softmax(
@@ -57,7 +67,7 @@ def partial_softmax(
     wide, value = widened(scores), widened(value)
     top = wide.detach().amax(-1, keepdim=True)
     log_sum = (capped(beta, wide) * (wide - top)).logsumexp(-1)
-    return PartialSoftmax(boltzmann(wide, beta) @ value, top[..., 0], log_sum, beta)
+    return PartialSoftmax(check_result(boltzmann(wide, beta) @ value, "value is"), top[..., 0], log_sum, beta)
 
 
 def merge(first: PartialSoftmax, second: PartialSoftmax) -> PartialSoftmax:
@@ -69,20 +79,22 @@ def merge(first: PartialSoftmax, second: PartialSoftmax) -> PartialSoftmax:
     of a positive number is taken.
 
     Raises:
-        ValueError: averages of different shapes, different temperatures.
+        ValueError: averages of different shapes, dtypes or devices, different temperatures.
 
     Source: Milakov and Gimelshein 2018, section 3.1, for the sums; here for normalised averages.
     """
     for name, part in (("first", first), ("second", second)):
         if not isinstance(part, PartialSoftmax):
             raise ValueError(f"{name} is a {type(part).__name__}; expected a PartialSoftmax")
+    check_floating(first=first.average, second=second.average)
     if first.average.shape != second.average.shape:
         shapes = f"first has averages of shape {tuple(first.average.shape)}, second of {tuple(second.average.shape)}"
         raise ValueError(f"{shapes}; expected the same shape")
     if first.beta != second.beta:
         raise ValueError(f"first has beta {first.beta}, second {second.beta}; expected the same temperature")
     top = torch.maximum(first.top, second.top)
-    logs = torch.stack([part.log_sum + capped(part.beta, top) * (part.top - top) for part in (first, second)], -1)
+    beta = capped(first.beta, top)
+    logs = torch.stack([part.log_sum + beta * (part.top - top) for part in (first, second)], -1)
     shares = logs.softmax(-1)
     average = shares[..., :1] * first.average + shares[..., 1:] * second.average
     return PartialSoftmax(average, top, logs.logsumexp(-1), first.beta)
@@ -103,14 +115,18 @@ def online_softmax(parts: Iterable[tuple[Tensor, Tensor]], *, beta: float | int 
 
     Source: Milakov and Gimelshein 2018; Rabe and Staats 2021.
     """
-    if not isinstance(parts, Iterable):
+    if not isinstance(parts, Iterable) or (isinstance(parts, Tensor) and not parts.ndim):
         raise ValueError(f"parts is a {type(parts).__name__}; expected an iterable of pairs of scores and values")
+    check_number("beta", beta, above=0)
     total: PartialSoftmax | None = None
     for pair in parts:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"parts has a {type(pair).__name__}; expected pairs of scores and values")
-        part = partial_softmax(*pair, beta=beta)
-        total = part if total is None else merge(total, part)
+        try:
+            part = partial_softmax(*pair, beta=beta)
+            total = part if total is None else merge(total, part)
+        except ValueError as error:
+            raise ValueError(f"parts has a pair that does not do: {error}") from None
     if total is None:
         raise ValueError("parts is empty; expected at least one pair of scores and values")
     return total

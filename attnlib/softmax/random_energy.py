@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_floating, check_number, refuted
+from attnlib._checks import check_choice, check_count, check_floating, check_number, check_visible, refuted
 
 WIDEST = 40.0
 """The integrals of :func:`random_energy` take four seconds at this standard deviation and grow with its square."""
@@ -98,13 +98,14 @@ def random_energy(m: int, sigma: Float[Tensor, "*batch"] | float | int) -> Rando
 
     Source: the model is Derrida 1981; Gaussian integration by parts gives the entropy.
     """
-    m = check_count("m", m)
-    sigmas = sigma if isinstance(sigma, Tensor) else torch.tensor(check_number("sigma", sigma))
+    m = check_count("m", m, most=10**300)
+    sigmas = sigma if isinstance(sigma, Tensor) else torch.tensor(check_number("sigma", sigma), device="cpu")
     check_floating(sigma=sigmas)
+    check_visible(sigma=sigmas)
     if refuted(lambda: ((sigmas >= 0) & (sigmas <= WIDEST)).all()):
         raise ValueError(f"sigma is {sigma}; expected numbers between 0 and {WIDEST:g}")
     pairs = [_random_energy(m, one) for one in sigmas.double().flatten()]
-    both = torch.tensor(pairs) if not pairs else torch.stack(pairs)
+    both = torch.stack(pairs) if pairs else sigmas.new_empty(0, 2, dtype=torch.float64)
     log_partition, participation = both.reshape(*sigmas.shape, 2).unbind(-1)
     average = log_partition - sigmas.double() ** 2 * (1 - participation)
     return RandomEnergy(*(x.to(sigmas.dtype) for x in (log_partition, average, participation)))

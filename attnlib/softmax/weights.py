@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnlib._checks import Empty, Scalar, check_beta, check_result, check_vectors, refuted
-from attnlib._numerics import boltzmann, capped, column, is_limit, open_mask, soft_maximum, widened
+from attnlib._numerics import boltzmann, capped, column, open_mask, soft_maximum, widened
 
 
 def softmax(
@@ -42,7 +42,7 @@ def softmax(
     tensor([0.5000, 0.5000])
     """
     check_vectors("scores", scores)
-    check_beta(beta, limits=True, like=scores, shape=scores.shape[:-1])
+    beta = check_beta(beta, limits=(0, math.inf), like=scores, shape=scores.shape[:-1])
     seen = open_mask(mask, scores.shape, empty, scores)
     return seen.close(boltzmann(widened(scores), beta, seen.allowed).to(scores.dtype))
 
@@ -75,8 +75,7 @@ def smooth_max(
     Source: Ramsauer et al. 2021, eq. (1) with its definition of lse.
     """
     check_vectors("scores", scores)
-    if not is_limit(beta, math.inf):
-        check_beta(beta, like=scores, shape=scores.shape[:-1])
+    beta = check_beta(beta, limits=(math.inf,), like=scores, shape=scores.shape[:-1])
     seen = open_mask(mask, scores.shape, empty, scores)
     value = soft_maximum(widened(scores), beta, seen.allowed)[..., None].to(scores.dtype)
     return check_result(seen.close(value)[..., 0], "scores are, or 1/beta is,")
@@ -177,7 +176,7 @@ def sparsemax(scores: Float[Tensor, "*batch m"], *, beta: Scalar = 1.0) -> Float
     tensor([1., 0., 0.])
     """
     check_vectors("scores", scores)
-    check_beta(beta, like=scores, shape=scores.shape[:-1])
+    beta = check_beta(beta, like=scores, shape=scores.shape[:-1])
     wide = widened(scores)
     below = wide - wide.detach().amax(-1, keepdim=True)
     shifted = (capped(column(beta), wide) * below).clamp(min=-2.0)  # one below the top is out

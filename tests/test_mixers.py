@@ -1,0 +1,70 @@
+"""Every mixer of attnlib runs the shared suite, and so does the one that CONTRIBUTING.md makes."""
+
+import re
+import sys
+import types
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from draw import close, normal
+from mixer_suite import MixerSuite
+from torch import distributions
+
+from attnlib import EnergyAttention, SoftmaxAttention
+
+
+class TestSoftmaxAttention(MixerSuite):
+    kind = SoftmaxAttention
+
+
+class TestSoftmaxAttentionByTheFormula(MixerSuite):
+    kind = SoftmaxAttention
+    settings: ClassVar = {"twice_differentiable": True}
+
+
+class TestEnergyAttention(MixerSuite):
+    kind = EnergyAttention
+
+
+class TestEnergyAttentionInSteps(MixerSuite):
+    kind = EnergyAttention
+    settings: ClassVar = {"steps": 3, "step_size": 0.5}
+
+
+class Automatic(EnergyAttention):
+    """Energy attention without its closed form: such an energy has no weights to drop."""
+
+    has_weights = False
+
+    def __init__(self, *sizes, **settings):
+        super().__init__(*sizes, closed_form=False, **settings)
+
+
+class TestEnergyAttentionByAutomaticDifferentiation(MixerSuite):
+    kind = Automatic
+    settings: ClassVar = {"steps": 2, "step_size": 0.5}
+    exports = False
+
+
+def recipe():
+    """The mixer in CONTRIBUTING.md, as a module."""
+    text = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = re.search(r"## Add a mixer.*?```python\n(.*?)```", text, re.DOTALL)[1]
+    module = sys.modules["contributing_recipe"] = types.ModuleType("contributing_recipe")
+    exec(compile(code, "CONTRIBUTING.md", "exec"), vars(module))
+    return code, module
+
+
+class TestTheRecipe(MixerSuite):
+    kind = recipe()[1].DistanceAttention
+
+
+def test_the_recipe_is_short_and_right():
+    code, module = recipe()
+    assert len(code.splitlines()) < 60
+    state, memory = normal(2, 3, 4), normal(2, 5, 4, seed=1)
+    found = module.DistanceAttention(4, bare=True, beta=1.7)(state, memory)
+    component = distributions.Normal(memory[:, None], 1.7**-0.5)
+    likelihood = component.log_prob(state[:, :, None]).sum(-1)  # of each state under each memory
+    close(found, torch.softmax(likelihood, -1) @ memory, atol=1e-12)

@@ -1,0 +1,69 @@
+"""What a user writes, for the type checkers: test_types.py has them read it. It also runs."""
+
+from typing import assert_type
+
+import torch
+from torch import Tensor, nn
+
+import attnlib
+from attnlib import EnergyAttention, SoftmaxAttention, attend, softmax
+from attnlib.attention import Heads, Mixer, rotary_places, teach
+from attnlib.hopfield import EnergyRecord, FixedPoints, find_fixed_points, hopfield_energy
+from attnlib.softmax import PartialSoftmax, online_softmax, random_energy
+
+
+class Mean(Mixer):
+    """A mixer of one's own."""
+
+    has_weights = False
+
+    def mix(self, heads: Heads) -> Tensor:
+        """Everyone gets the mean of the values."""
+        return heads.value.mean(-2, keepdim=True).expand_as(heads.query)
+
+
+class Block(nn.Module):
+    """A block that takes any mixer."""
+
+    def __init__(self, mixer: Mixer) -> None:
+        super().__init__()
+        self.mixer = mixer
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add what the mixer brings."""
+        mixed: Tensor = self.mixer(x)
+        return x + mixed
+
+
+def energy(state: Tensor, memory: Tensor, *, beta: float | Tensor, mask: Tensor | None) -> Tensor:
+    """An energy of one's own."""
+    return hopfield_energy(state, memory, beta=beta, mask=mask) + state.square().sum(-1)
+
+
+def main() -> None:
+    """Use most kinds of thing that the package returns."""
+    x = torch.randn(2, 5, 8)
+    assert_type(softmax(x[0], beta=2), Tensor)
+    assert_type(attend(x, x, x, causal=True, score_bias=torch.zeros(5, 5)), Tensor)
+    for mixer in (
+        SoftmaxAttention(8, heads=2, learn_beta=True, places=rotary_places),
+        EnergyAttention(8, energy=energy, dtype=torch.float32),
+        SoftmaxAttention.from_torch(nn.MultiheadAttention(8, 2)),
+        Mean(8, beta=torch.tensor([0.5])),
+    ):
+        assert Block(mixer)(x).shape == x.shape
+    record = EnergyAttention(8, steps=2).explain(x)
+    assert_type(record, EnergyRecord)
+    assert_type(record.weights, Tensor | None)
+    found = find_fixed_points(x[0], x[1], beta=0.1)
+    assert_type(found, FixedPoints)
+    assert_type(found.points, Tensor)
+    assert_type(online_softmax([(x[0], torch.ones(8, 3))]), PartialSoftmax)
+    assert_type(random_energy(10, 1.0).entropy, Tensor)
+    with attnlib.no_value_checks():
+        assert_type(attnlib.entropy(torch.full((4,), 0.25)), Tensor)
+    assert callable(teach)
+
+
+if __name__ == "__main__":
+    main()
