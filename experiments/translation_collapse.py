@@ -19,8 +19,8 @@ from pathlib import Path
 import torch
 
 from attnlib import __version__
-from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
 from attnlib.attention import Seq2Seq, alignment_error_rate, bleu, links, teach
+from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "translation_collapse.json"
 BATCH = 64

@@ -1,4 +1,4 @@
-"""The rules of the house for attnlib: who may import whom, what an import loads, what a docstring says."""
+"""The rules of the house for attnlib: who may import whom, what an import loads, how files and docstrings are written."""
 
 import ast
 import dataclasses
@@ -15,96 +15,271 @@ import pytest
 import attnlib
 
 ROOT = Path(attnlib.__file__).parent
-FLOOR = ["_checks", "_extras", "claims"]
-CHAPTERS = [
-    "softmax",
-    "attention",
-    "seq2seq",
-    "memory",
-    "associative",
-    "storage",
-    "hopfield",
-    "fixed_point",
-    "ising",
-    "mean_field",
-    "free_energy",
-    "message_passing",
-    "transformer",
-]
+FLOOR = ["_checks", "_extras", "_convergence", "_numerics", "claims"]
+"""Single files below all rooms; each imports only those before it."""
+CHAPTERS = ["softmax", "attention", "hopfield", "mean_field", "free_energy", "message_passing", "transformer"]
+"""A package is a chapter of the course; it imports only the floor and the chapters before it."""
 ORDER = [*FLOOR, *CHAPTERS]
-ROOF = ["plots", "live", "data", "exercises"]
-"""Rooms that may import chapter modules and are imported by none of them."""
+ROOF = ["plots", "data", "exercises", "live"]
+"""Rooms that may import all chapters and are imported by none of them."""
+LONGEST = 250
+
+FILES = sorted(ROOT.rglob("*.py"))
+every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def room(path):
-    """The module of attnlib, or the package directly under it, that a file belongs to."""
+    """The file of attnlib, or the package directly under it, that a file belongs to."""
     return path.relative_to(ROOT).with_suffix("").parts[0]
-
-
-def imported(path):
-    """The rooms of attnlib that a file imports, anywhere in it."""
-    package = ("attnlib", *path.relative_to(ROOT).parts[:-1])
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
-            module = ".".join(part for part in (base, node.module) if part)
-            names = [f"{module}.{alias.name}" for alias in node.names] if module == "attnlib" else [module]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "attnlib":
-                found.add(parts[1] if len(parts) > 1 and is_room(parts[1]) else "__init__")
-    return found
 
 
 def is_room(name):
     return (ROOT / f"{name}.py").exists() or (ROOT / name).is_dir()
 
 
-FILES = sorted(ROOT.rglob("*.py"))
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def imported(path):
+    """What a file imports from attnlib, anywhere in it: dotted names below attnlib, and the names they get in the file."""
+    package = ("attnlib", *path.relative_to(ROOT).parts[:-1])
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, alias.asname or alias.name.split(".")[0]) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(part for part in (base, node.module) if part)
+            found += [(f"{module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
+    return [(name.split(".")[1:], local) for name, local in found if name.split(".")[0] == "attnlib"]
+
+
+def rooms(path):
+    """The rooms that a file imports; ``__init__`` stands for attnlib's own list."""
+    return {parts[0] if parts and is_room(parts[0]) else "__init__" for parts, _ in imported(path)}
+
+
+# Rules: each gives the sentences that a file breaks it with
+
+
+def wrong_rooms(path):
+    name = room(path)
+    if name == "__init__":
+        allowed = {*ORDER}
+    elif name in ORDER:
+        allowed = {*ORDER[: ORDER.index(name)]} | ({name} if name in CHAPTERS else set())
+    else:
+        allowed = {*ORDER, "data", name}
+    return [f"imports {other}" for other in sorted(rooms(path) - allowed)]
+
+
+def private_names(path):
+    """Names with a leading underscore that come from another room; the private files of the floor are everybody's."""
+    foreign = [(parts, local) for parts, local in imported(path) if parts[:1] != [room(path)]]
+    found = [f"imports {'.'.join(parts)}" for parts, _ in foreign if any(map(is_private, parts[1:]))]
+    found += [f"imports {parts[0]}" for parts, _ in foreign if parts and is_private(parts[0]) and parts[0] not in FLOOR]
+    names = {local for _, local in foreign}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            owner = node.value
+            while isinstance(owner, ast.Attribute):
+                owner = owner.value
+            if isinstance(owner, ast.Name) and owner.id in names:
+                found.append(f"uses {ast.unparse(node)}")
+    return found
+
+
+def borrowed_names(path):
+    """Names imported from a file that has itself imported them: a re-export."""
+    found = []
+    for parts, _ in imported(path):
+        home = ROOT.joinpath(*parts[:-1]).with_suffix(".py") if len(parts) > 1 else None
+        if home is not None and home.is_file() and parts[-1] in {local for _, local in every_import(home)}:
+            found.append(f"imports {parts[-1]} from {'.'.join(parts[:-1])}, which imports it too")
+    return found
+
+
+def every_import(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((alias.name, alias.asname or alias.name.split(".")[0]) for alias in node.names)
+
+
+def silenced_imports(path):
+    text = path.read_text()
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = {number for node in nodes for number in range(node.lineno, node.end_lineno + 1)}
+    return [f"line {n} silences ruff: {line}" for n, line in enumerate(text.splitlines(), 1) if n in lines and "noqa" in line]
+
+
+def hidden_arguments(path):
+    """Constructors of public classes that swallow arguments by name."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+    methods = [(node.name, method) for node in nodes for method in node.body if isinstance(method, ast.FunctionDef)]
+    methods = [(name, method) for name, method in methods if method.name in ("__init__", "__new__") and name[0] != "_"]
+    return [f"{name} takes **{method.args.kwarg.arg}" for name, method in methods if method.args.kwarg]
+
+
+def too_many_lines(path):
+    text = path.read_text()
+    if len(text.splitlines()) <= LONGEST or f"onger than {LONGEST} lines" in (ast.get_docstring(ast.parse(text)) or ""):
+        return []
+    return [f'has {len(text.splitlines())} lines, and its docstring does not say why it is "longer than {LONGEST} lines"']
+
+
+RULES = [wrong_rooms, private_names, borrowed_names, silenced_imports, hidden_arguments, too_many_lines]
 
 
 def test_every_room_has_a_place():
     assert {room(path) for path in FILES} <= {"__init__", *ORDER, *ROOF}
+    assert not [name for name in CHAPTERS if is_room(name) and not (ROOT / name / "__init__.py").is_file()]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_room_imports_only_what_is_above_it(path):
-    name, wanted = room(path), imported(path)
-    if name == "__init__":
-        allowed = {*ORDER}
-    elif name in FLOOR:
-        allowed = set()
-    elif name in CHAPTERS:
-        allowed = {*ORDER[: ORDER.index(name)]}
-    else:
-        allowed = {*ORDER, "data", name}
-    assert wanted <= allowed, f"{path.name} imports {sorted(wanted - allowed)}"
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@every_file
+def test_a_file_keeps_the_rule(path, rule):
+    assert not rule(path)
 
 
-def test_the_reader_of_imports_reads_every_kind(tmp_path, monkeypatch):
+def classes():
+    """The classes of all files, by name: their room, the names of their bases, the private names they use and define."""
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base).split(".")[-1] for base in node.bases]
+                mine = [a for a in ast.walk(node) if isinstance(a, ast.Attribute) and ast.unparse(a.value) in ("self", "cls")]
+                used, stored = ({a.attr for a in mine if isinstance(a.ctx, kind)} for kind in (ast.Load, ast.Store))
+                lines = [line for line in node.body if isinstance(line, ast.Assign | ast.AnnAssign)]
+                body = {ast.unparse(name) for line in lines for name in getattr(line, "targets", None) or [line.target]}
+                defined = stored | body | {line.name for line in node.body if isinstance(line, ast.FunctionDef)}
+                found[node.name] = (room(path), bases, set(filter(is_private, used)), set(filter(is_private, defined)))
+    return found
+
+
+def private_names_of_foreign_bases():
+    """Private names that a class takes through ``self`` from a base that another room defines, by class."""
+    known, found = classes(), {}
+    for name, (home, bases, used, _) in known.items():
+        own, foreign, left = set(), set(), [name, *bases]
+        while left:
+            place, further, _, defined = known.get(left.pop(), (home, [], set(), set()))
+            (own if place == home else foreign).update(defined)
+            left += further
+        if used & foreign - own:
+            found[name] = used & foreign - own
+    return found
+
+
+def test_no_class_takes_private_names_from_a_base_in_another_room():
+    assert {"Mixer", "EnergyAttention", "LiveFigure"} <= set(classes())
+    assert not private_names_of_foreign_bases()
+
+
+# The rules see what they are for
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """An empty house: writes a file and returns its path."""
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    for name in ("softmax", "plots", "claims", "hopfield", "ising"):
-        (tmp_path / f"{name}.py").touch()
-    lines = [
+
+    def write(name, *lines):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines))
+        return path
+
+    for name in ("_checks.py", "_numerics.py", "claims.py", "plots.py", "softmax/weights.py", "hopfield/energy.py"):
+        write(name)
+    for name in ("data/__init__.py", "live/kit.py"):
+        write(name)
+    write("attention/__init__.py", "from attnlib.attention.attend import attend")
+    write("attention/attend.py", "from attnlib._numerics import widened", "def attend(): ...")
+    return write
+
+
+def test_the_reader_of_imports_reads_every_kind(house):
+    path = house(
+        "attention/room.py",
         "import attnlib.softmax, torch",
         "from attnlib import plots, softmax as s",
-        "from .claims import claim",
+        "from ..claims import claim",
+        "from .attend import attend",
         "def f():",
         "    from attnlib.hopfield import descend",
-        "    from . import ising",
-    ]
-    (tmp_path / "room.py").write_text("\n".join(lines))
-    assert imported(tmp_path / "room.py") == {"softmax", "plots", "claims", "hopfield", "ising"}
-    (tmp_path / "room.py").write_text("from attnlib import attend")
-    assert imported(tmp_path / "room.py") == {"__init__"}
-    (tmp_path / "live").mkdir()
-    (tmp_path / "live" / "room.py").write_text("from ..softmax import softmax\nfrom .figure import draw")
-    assert imported(tmp_path / "live" / "room.py") == {"softmax", "live"}
+        "    from .. import live",
+    )
+    assert rooms(path) == {"softmax", "plots", "claims", "attention", "hopfield", "live"}
+    assert (["hopfield", "descend"], "descend") in imported(path)
+    assert (["attention", "attend", "attend"], "attend") in imported(path)
+    assert (["softmax"], "s") in imported(path)
+    assert rooms(house("attention/room.py", "from attnlib import attend")) == {"__init__"}
+    assert rooms(house("attention/room.py", "import attnlib")) == {"__init__"}
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "rule", "complaint"),
+    [
+        ("softmax/a.py", ["from attnlib.attention import attend"], wrong_rooms, "imports attention"),
+        ("attention/a.py", ["import attnlib.hopfield.energy"], wrong_rooms, "imports hopfield"),
+        ("attention/a.py", ["from attnlib import attend"], wrong_rooms, "imports __init__"),
+        ("attention/a.py", ["from .. import plots"], wrong_rooms, "imports plots"),
+        ("live/a.py", ["from attnlib import plots"], wrong_rooms, "imports plots"),
+        ("_checks.py", ["from attnlib._numerics import widened"], wrong_rooms, "imports _numerics"),
+        ("claims.py", ["from attnlib.softmax import entropy"], wrong_rooms, "imports softmax"),
+        ("hopfield/a.py", ["from attnlib.softmax.weights import _check"], private_names, "imports softmax.weights._check"),
+        ("hopfield/a.py", ["from attnlib.softmax._weights import x"], private_names, "imports softmax._weights.x"),
+        ("hopfield/a.py", ["from attnlib._checks import _kind"], private_names, "imports _checks._kind"),
+        ("live/a.py", ["from attnlib._figure import x"], private_names, "imports _figure"),
+        ("hopfield/a.py", ["import attnlib.softmax.weights as w", "w._check()"], private_names, "uses w._check"),
+        ("hopfield/a.py", ["from attnlib.attention import Mixer", "Mixer._mix(1)"], private_names, "uses Mixer._mix"),
+        ("hopfield/a.py", ["import attnlib", "attnlib.softmax._x"], private_names, "uses attnlib.softmax._x"),
+        (
+            "hopfield/a.py",
+            ["from attnlib.attention.attend import widened"],
+            borrowed_names,
+            "imports widened from attention.attend",
+        ),
+        ("softmax/a.py", ["from attnlib._checks import (", "    x,  # noqa: F401", ")"], silenced_imports, "line 2 silences"),
+        ("softmax/a.py", ["class A:", "    def __init__(self, **settings): ..."], hidden_arguments, r"A takes \*\*settings"),
+        ("softmax/a.py", ["x = 1"] * 251, too_many_lines, "has 251 lines"),
+    ],
+)
+def test_a_rule_is_broken_by(house, name, lines, rule, complaint):
+    assert re.search(complaint, " ".join(rule(house(name, *lines))))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("hopfield/a.py", ["from attnlib.attention import attend", "from attnlib.softmax.weights import softmax"]),
+        ("hopfield/a.py", ["from attnlib._numerics import widened", "from attnlib.hopfield.energy import _check"]),
+        ("hopfield/a.py", ["import torch._dynamo as d", "d._x", "self._y"]),
+        ("softmax/a.py", ["class _A:", "    def __init__(self, **settings): ...", "class B:", "    def f(self, **s): ..."]),
+        ("softmax/a.py", ["x = 1  # noqa: E501"]),
+        ("softmax/a.py", ["x = 1"] * 250),
+        ("softmax/a.py", ['"""A table.', "", "Longer than 250 lines: it is one table.", '"""', *["x = 1"] * 300]),
+        ("live/a.py", ["from attnlib.data import x", "from attnlib.live.kit import _y"]),
+    ],
+)
+def test_the_rules_let_pass(house, name, lines):
+    path = house(name, *lines)
+    assert not [sentence for rule in RULES for sentence in rule(path)]
+
+
+def test_the_look_at_bases_sees_what_another_room_hides(house):
+    lines = ["class Base:", "    def __init__(self):", "        self._size = 1", "    def _split(self): ..."]
+    house("attention/mixer.py", *lines)
+    lines = ["class Child(Base):", "    def mix(self):", "        self._split()", "        return self._size + self._own()"]
+    house("hopfield/mixer.py", *lines, "    def _own(self): ...")
+    house("attention/other.py", *[line.replace("Child", "Neighbour") for line in lines])
+    house("hopfield/further.py", "class Grandchild(Child):", "    def mix(self):", "        return self._own(), self._split()")
+    assert private_names_of_foreign_bases() == {"Child": {"_split", "_size"}, "Grandchild": {"_split"}}
+
+
+# What an import loads
 
 
 HEAVY = [
@@ -136,12 +311,14 @@ def test_importing_attnlib_loads_torch_and_numpy_and_nothing_heavier():
         assert name not in before, f"torch loads {name} by itself: this test no longer says anything about it"
 
 
-def test_each_room_can_be_imported_first():
-    """No circle of imports: each room loads in an interpreter that has none of the others, nor the package's own list."""
-    rooms = sorted({room(path) for path in FILES} & {*ORDER})
+def test_each_file_can_be_imported_first():
+    """No circle of imports: each file loads in an interpreter that has none of the others, nor the package's own list."""
+    files = [path.relative_to(ROOT).with_suffix("").parts for path in FILES if room(path) in ORDER]
+    names = sorted({".".join(part for part in parts if part != "__init__") for parts in files})
+    assert {"_checks", "hopfield", "hopfield.energy"} <= set(names)
     script = f"""
 import importlib, sys, types
-for name in {rooms!r}:
+for name in {names!r}:
     for old in [key for key in sys.modules if key.split(".")[0] == "attnlib"]:
         del sys.modules[old]
     package = sys.modules["attnlib"] = types.ModuleType("attnlib")
@@ -152,27 +329,43 @@ for name in {rooms!r}:
     assert answer.returncode == 0, answer.stderr
 
 
-def test_every_public_name_exists():
-    assert sorted(attnlib.__all__) == list(attnlib.__all__)
-    assert len(set(attnlib.__all__)) == len(attnlib.__all__)
-    missing = [name for name in attnlib.__all__ if not hasattr(attnlib, name)]
-    assert not missing
+# Public names
 
 
-MODULES = ["attnlib.seq2seq", "attnlib.memory", "attnlib.data.translation", "attnlib.data.stories"]
-"""Modules whose public names are imported from them, not from attnlib itself."""
+def packages():
+    """The packages that list their public names."""
+    return [name for name in [*CHAPTERS, *ROOF] if (ROOT / name / "__init__.py").is_file()]
 
 
-def defined_in(module, thing):
-    return (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__ == module.__name__
+@pytest.mark.parametrize("name", ["attnlib", *(f"attnlib.{name}" for name in packages())])
+def test_a_package_lists_what_it_imports_and_nothing_else(name):
+    package = importlib.import_module(name)
+    names = list(package.__all__)
+    assert names == sorted(set(names))
+    assert not [one for one in names if not hasattr(package, one)]
+    listed = {local for parts, local in imported(Path(package.__file__)) if not is_private(local)}
+    assert set(names) == listed
+
+
+def test_attnlib_lists_only_what_a_chapter_makes_public():
+    chapters = {name: importlib.import_module(f"attnlib.{name}").__all__ for name in CHAPTERS if is_room(name)}
+    homes = {name: getattr(attnlib, name).__module__.split(".")[1] for name in attnlib.__all__}
+    assert not {name: home for name, home in homes.items() if home in chapters and name not in chapters[home]}
+
+
+# Docstrings
 
 
 def public():
-    """Public functions and classes of attnlib, and the public methods defined in it, by name."""
+    """Public functions and classes of attnlib's packages, and the public methods defined in it, by name."""
     things = {name: getattr(attnlib, name) for name in attnlib.__all__}
-    for name in MODULES:
+    for name in (*(one for one in CHAPTERS if is_room(one)), "data"):
+        package = importlib.import_module(f"attnlib.{name}")
+        things |= {key: getattr(package, key) for key in package.__all__}
+    for name in ("attnlib.data.stories", "attnlib.data.recorded"):
         module = importlib.import_module(name)
         things |= {key: thing for key, thing in vars(module).items() if key[0] != "_" and defined_in(module, thing)}
+    things = {name: thing for name, thing in things.items() if inspect.isfunction(thing) or inspect.isclass(thing)}
     bases = {base for thing in things.values() if inspect.isclass(thing) for base in thing.__mro__}
     for base in bases:
         if base.__module__.startswith("attnlib."):
@@ -181,8 +374,12 @@ def public():
     return things
 
 
+def defined_in(module, thing):
+    return (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__ == module.__name__
+
+
 SHAPE = re.compile(r"``[^`]*\[[^`]*\]``|[Ss]hapes")
-ERROR = re.compile(r"ValueError|ConvergenceError|[Ee]rrors? (are those|as)|for shapes and errors")
+ERROR = re.compile(r"ValueError|ConvergenceError|NotImplementedError|[Ee]rrors? (are those|as)|for shapes and errors")
 
 
 @pytest.mark.parametrize("name", sorted(public()))

@@ -99,6 +99,14 @@ def test_begins_with_title_generated_line_and_set_up(path):
     assert not setup.outputs
 
 
+@every_page
+def test_trains_on_one_thread(path):
+    """For small matrices two threads take three times the processor time of one, and no test would notice: all run on one."""
+    _, imports, *rest = course.code_cells(course.read(path))
+    if any(re.search(r"\boptim\.|\bteach\(", cell.source) for cell in rest):
+        assert "torch.set_num_threads(1)" in imports.source
+
+
 def test_set_up_cell_is_the_same_on_every_page():
     assert len({course.code_cells(course.read(path))[0].source for path in PAGES}) == 1
 

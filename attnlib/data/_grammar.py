@@ -1,4 +1,7 @@
-"""The grammar of the generated corpus: German and English said together, each word with the unit of meaning it belongs to."""
+"""The grammar of the generated corpus: German and English said together, each word with the unit of meaning it belongs to.
+
+Longer than 250 lines: endings, order of words and kinds of sentences depend on each other, and describe one language.
+"""
 
 import random
 from collections.abc import Iterable
@@ -38,7 +41,8 @@ def determiner(kind: str, case: str, gender: str) -> str:
     if kind == "def":
         return DEF[case][gender]
     if kind == "dies":
-        return "dies" + {"ie": "e", "as": "es"}.get(DEF[case][gender][1:], DEF[case][gender][1:])
+        ending = DEF[case][gender][1:]
+        return "dies" + ("e" if ending == "ie" else "es" if ending == "as" else ending)
     return kind + EIN[case][gender]
 
 
@@ -210,7 +214,8 @@ class Speaker:
 
     def time(self, kind: str, *, clock: bool = True) -> Phrase:
         """An expression of time, ``fronted`` or ``frequency``, perhaps of the clock; the phrase's kind says which."""
-        german_words, english_words = (), ()
+        german_words: tuple[Word, ...] = ()
+        english_words: tuple[Word, ...] = ()
         for word, translated in self.rng.choice([time for time in TIMES[kind] if clock or time[-1][0] != "Uhr"]):
             unit = next(self.unit)
             german_words, english_words = german_words + said(word, unit), english_words + said(translated, unit)
@@ -296,7 +301,8 @@ def _adjectives(noun_class: str) -> list[str]:
 def german(clause: Clause, order: str) -> tuple[Word, ...]:
     """Put a clause in German order: ``main`` (verb second), ``inverted`` (time first), ``question``, ``final``."""
     verb, (unit, modal_unit, negation_unit) = clause.verb, clause.units
-    person, last = clause.subject.person, ()
+    person = clause.subject.person
+    last: tuple[Word, ...] = ()
     if clause.modal:
         finite = said(MODALS[clause.modal][0] if person == "plural" else clause.modal, modal_unit)
         last = said(verb.prefix + verb.infinitive, unit)

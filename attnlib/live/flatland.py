@@ -11,7 +11,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlib import ConvergenceWarning
+from attnlib._convergence import ConvergenceWarning
 from attnlib.attention import attention_weights
 from attnlib.hopfield import descend, find_fixed_points, hopfield_energy
 from attnlib.live._figure import _KIT, FigureError, LiveFigure
@@ -104,7 +104,6 @@ class Flatland(LiveFigure):
         steps: int = 10,
         out_map: Sequence[float | int] = UNCHANGED,
         self_attention: bool = False,
-        **layout: Any,
     ) -> None:
         super().__init__(
             memories=[[float(x) for x in point] for point in memories],
@@ -114,7 +113,6 @@ class Flatland(LiveFigure):
             steps=steps,
             out_map=[float(entry) for entry in out_map],
             self_attention=self_attention,
-            **layout,
         )
 
     @traitlets.validate("memories", "queries")

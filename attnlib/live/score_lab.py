@@ -70,9 +70,8 @@ class ScoreLab(LiveFigure):
         *,
         scaled: bool = False,
         seed: int = 0,
-        **layout: Any,
     ) -> None:
-        super().__init__(dimension=dimension, count=count, correlation=float(correlation), scaled=scaled, seed=seed, **layout)
+        super().__init__(dimension=dimension, count=count, correlation=float(correlation), scaled=scaled, seed=seed)
 
     @traitlets.validate("dimension", "count")
     def _check_size(self, proposal: dict[str, Any]) -> int:

@@ -45,10 +45,8 @@ class SoftmaxThermometer(LiveFigure):
     beta = traitlets.Float(1.0).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
 
-    def __init__(
-        self, logits: Iterable[Scalar] = (1.0, 0.8, 0.3, -0.2), beta: float | int = 1.0, *, seed: int = 0, **layout: Any
-    ) -> None:
-        super().__init__(logits=[float(logit) for logit in logits], beta=beta, seed=seed, **layout)
+    def __init__(self, logits: Iterable[Scalar] = (1.0, 0.8, 0.3, -0.2), beta: float | int = 1.0, *, seed: int = 0) -> None:
+        super().__init__(logits=[float(logit) for logit in logits], beta=beta, seed=seed)
 
     @traitlets.validate("logits")
     def _check_logits(self, proposal: dict[str, Any]) -> list[float]:
