@@ -15,7 +15,7 @@ import pytest
 import attnlib
 
 ROOT = Path(attnlib.__file__).parent
-FLOOR = ["_checks", "_extras", "_convergence", "_numerics", "claims"]
+FLOOR = ["_values", "_checks", "_extras", "_convergence", "_numerics", "claims"]
 """Single files below all rooms; each imports only those before it."""
 CHAPTERS = ["softmax", "attention", "hopfield", "mean_field", "free_energy", "message_passing", "transformer"]
 """A package is a chapter of the course; it imports only the floor and the chapters before it."""
