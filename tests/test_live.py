@@ -30,6 +30,12 @@ def bundle(figure):
     return data | metadata
 
 
+def test_its_text_is_whole_whichever_widgets_are_installed():
+    figure = SoftmaxThermometer(beta=2.125, logits=[-12.345, 11.678, 10.123, -9.456, 8.789, -7.321, 6.543, 5.987], seed=12345)
+    assert len(repr(figure)) > 110
+    assert bundle(figure)["text/plain"] == repr(figure)
+
+
 BAD = [
     ({"beta": 0}, "beta is 0"),
     ({"beta": -1.5}, "beta is -1.5"),

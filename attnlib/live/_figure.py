@@ -94,8 +94,10 @@ class LiveFigure(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict] | None:
         """The widget's view and, for pages without a kernel, HTML. Colab gets the view alone, so that it shows that one."""
         bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None and "google.colab" not in sys.modules:
-            bundle[0]["text/html"] = self.page()
+        if bundle is not None:
+            bundle[0]["text/plain"] = repr(self)  # whole: older widgets cut it off
+            if "google.colab" not in sys.modules:
+                bundle[0]["text/html"] = self.page()
         return bundle
 
 
