@@ -7,8 +7,8 @@ data and widgets come with the extra ``attnlib[book]``.
 from importlib.metadata import PackageNotFoundError as _NotInstalled
 from importlib.metadata import version as _version
 
-from attnlib._checks import no_value_checks
 from attnlib._convergence import ConvergenceError, ConvergenceWarning
+from attnlib._values import no_value_checks
 from attnlib.attention import (
     AttentionRecord,
     DecodingRecord,

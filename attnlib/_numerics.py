@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
-from attnlib._checks import Empty, Scalar, check_broadcast, check_choice, check_flag, check_tensors, refuted, verdict
+from attnlib._checks import Empty, Scalar, check_broadcast, check_choice, check_flag, check_tensors
+from attnlib._values import refuted, verdict
 
 COLD = 1e20
 """Beyond this inverse temperature a fused kernel's product of beta and a score may overflow; the explicit formula does not."""

@@ -6,8 +6,9 @@ from numbers import Integral
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_rows, check_visible
+from attnlib._checks import check_rows
 from attnlib._extras import extra
+from attnlib._values import check_visible
 
 Links = frozenset[tuple[int, int]]
 """An alignment, as pairs of (target position, source position)."""

@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_broadcast, check_floating, check_number, check_result
+from attnlib._checks import Scalar, check_broadcast, check_floating, check_number
 from attnlib._numerics import Mask, autocasting, differentiable, widened
+from attnlib._values import check_result
 
 Places = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Puts places into queries and keys, ``[*batch, heads, n, d]`` and ``[*batch, heads, m, d]``: for example ``rotary_places``."""
@@ -61,7 +62,7 @@ class Heads:
 
     @property
     def mask(self) -> Bool[Tensor, "..."] | None:
-        """What may be attended to, the causal order included: broadcasts to ``[*batch, heads, n, m]``, or None for everything.
+        """What may be attended to, with the causal order; it broadcasts to ``[*batch, heads, n, m]``. None is everything.
 
         Every row of it allows something: what a token that may attend to nothing returns is not the mixer's business.
         """
@@ -94,9 +95,10 @@ def check_heads(heads: Heads) -> Heads:
     """Return the heads, of tensors that a gradient can pass through where one may; raise unless it is a :class:`Heads`."""
     if not isinstance(heads, Heads):
         raise ValueError(f"heads is a {type(heads).__name__}; expected Heads, as a mixer's split returns them")
-    if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+    tensors = (heads.query, heads.key, heads.value, heads.score_bias)
+    usual = torch.compiler.is_compiling() or not any(tensor is not None and tensor.is_inference() for tensor in tensors)
+    if usual or not torch.is_grad_enabled():
         return heads
-    tensors = {name: tensor for name in ("query", "key", "value", "score_bias") if (tensor := getattr(heads, name)) is not None}
-    if not any(tensor.is_inference() for tensor in tensors.values()):
-        return heads
-    return replace(heads, **{name: differentiable(tensor) for name, tensor in tensors.items()})
+    query, key, value = (differentiable(tensor) for tensor in (heads.query, heads.key, heads.value))
+    score_bias = None if heads.score_bias is None else differentiable(heads.score_bias)
+    return replace(heads, query=query, key=key, value=value, score_bias=score_bias)

@@ -17,15 +17,13 @@ from attnlib._checks import (
     check_broadcast,
     check_choice,
     check_count,
-    check_finite,
     check_flag,
     check_floating,
-    check_result,
     check_states,
     check_tensors,
-    refuted,
 )
 from attnlib._numerics import column, widened
+from attnlib._values import check_finite, check_result, refuted
 from attnlib.attention.attend import attention_weights
 from attnlib.attention.positions import sinusoids
 

@@ -14,14 +14,13 @@ from attnlib._checks import (
     check_device,
     check_dtype,
     check_field,
-    check_finite,
     check_flag,
     check_floating,
     check_number,
-    check_result,
     check_tensors,
 )
 from attnlib._numerics import autocasting, differentiable, open_mask
+from attnlib._values import check_finite, check_result
 from attnlib.attention.heads import Heads, Places, check_heads, placed
 
 
@@ -134,7 +133,7 @@ class Mixer(nn.Module):
 
     @property
     def beta(self) -> Scalar:
-        """The inverse temperature: a number, or one for each head, ``[heads]``."""
+        """The inverse temperature, a number, or one for each head, ``[heads]``."""
         return self._number if self.log_beta is None else self.log_beta.exp()
 
     def forward(

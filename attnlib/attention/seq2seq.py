@@ -1,6 +1,5 @@
 """An encoder-decoder for translation with global attention, after Luong et al. 2015."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,18 +9,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnlib._checks import (
-    check_broadcast,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_result,
-    check_tensors,
-    refuted,
-)
-from attnlib._numerics import differentiable, widened
+from attnlib._checks import check_broadcast, check_choice, check_count, check_flag, check_number, check_tensors
+from attnlib._values import check_result, refuted
 from attnlib.attention.attend import attention_weights
+from attnlib.attention.decoding import beam_search
+from attnlib.attention.words import check_words, kept
 from attnlib.softmax import softmax
 
 PAD, BOS, EOS, UNKNOWN = range(4)
@@ -168,38 +160,17 @@ class Seq2Seq(nn.Module):
         states, state, mask = self._encode(source, mask)
         if source.is_meta:
             raise ValueError("source is on meta; expected words that can be read: the next one depends on the last")
-        batch, words = len(source), self.out.out_features
-        states, mask = (t.repeat_interleave(width, 0) for t in (states, mask))
-        prepared, state = (
-            self._prepared(states),
-            [(hidden.repeat_interleave(width, 0), cell.repeat_interleave(width, 0)) for hidden, cell in state],
-        )
-        feed, done = (
-            states.new_zeros(batch * width, self.hidden),
-            torch.zeros(batch, width, dtype=torch.bool, device=states.device),
-        )
-        total = widened(states).new_full((batch, width), -math.inf)
-        total[:, 0] = 0.0  # all beams begin alike: count the beginning once
-        length = torch.zeros_like(total)
-        said = torch.full((batch, width, 1), BOS, device=states.device)
-        stay = total.new_full((words,), -math.inf)
-        stay[PAD] = 0.0  # an ended sentence goes on with padding, for free
-        for _ in range(longest):
-            word = self.target_embedding(said[:, :, -1].reshape(-1))
-            feed, _, state = self._step(word, feed, state, states, prepared, mask)
-            step = widened(self._logits(feed)).log_softmax(-1).reshape(batch, width, words)
-            total, choice = (total[..., None] + torch.where(done[..., None], stay, step)).flatten(1).topk(width)
-            parent, next_word = choice // words, choice % words
-            rows = (torch.arange(batch, device=states.device)[:, None] * width + parent).reshape(-1)
-            feed, state = feed[rows], [(hidden[rows], cell[rows]) for hidden, cell in state]
-            done, length = done.gather(1, parent), length.gather(1, parent)
-            length = length + ~done
-            said = torch.cat([said.gather(1, parent[..., None].expand_as(said)), next_word[..., None]], -1)
-            done = done | (next_word == EOS)
-            if done.all():
-                break
-        best = (total / length**length_power).argmax(1)
-        return said[torch.arange(batch, device=states.device), best, 1:]
+        states, mask = states.repeat_interleave(width, 0), mask.repeat_interleave(width, 0)
+        prepared, feed = self._prepared(states), states.new_zeros(len(source), self.hidden)
+
+        def step(word: Tensor, state: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+            feed, *cells = state
+            pairs = list(zip(cells[0::2], cells[1::2], strict=True))
+            feed, _, pairs = self._step(self.target_embedding(word), feed, pairs, states, prepared, mask)
+            return self._logits(feed), [feed, *(tensor for pair in pairs for tensor in pair)]
+
+        first = [feed, *(tensor for pair in state for tensor in pair)]
+        return beam_search(step, first, begin=BOS, end=EOS, pad=PAD, width=width, longest=longest, length_power=length_power)
 
     def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""
@@ -209,7 +180,7 @@ class Seq2Seq(nn.Module):
             raise ValueError(f"given has shape {tuple(given.shape)} and source {tuple(source.shape)}; expected equal batches")
         prepared, feed = self._prepared(states), states.new_zeros(len(source), self.hidden)
         combined, queries = [], []
-        for word in self.target_embedding(_kept(given)).unbind(1):
+        for word in self.target_embedding(kept(given)).unbind(1):
             feed, query, state = self._step(word, feed, state, states, prepared, mask)
             combined.append(feed)
             queries.append(query)
@@ -228,7 +199,7 @@ class Seq2Seq(nn.Module):
             raise ValueError("source has an empty sentence; expected at least one word in each, and a True in its mask")
         if refuted(lambda: (mask.cumsum(1) == torch.arange(1, mask.shape[1] + 1, device=mask.device))[mask].all()):
             raise ValueError("mask has a gap; expected the words of a sentence first, then padding")
-        words = self.source_embedding(_kept(source))
+        words = self.source_embedding(kept(source))
         if mask.is_meta or bool(mask.all()):
             states, last = self.encoder(words)
         else:
@@ -273,19 +244,3 @@ class Seq2Seq(nn.Module):
             return softmax(self._scores(query, prepared), mask=mask[:, None])
         query = self.to_query(query) if self.score == "general" else query
         return attention_weights(query, prepared, beta=self.beta, mask=mask[:, None])
-
-
-def check_words(name: str, numbers: Tensor, embedding: nn.Embedding) -> None:
-    """Raise unless these are numbers of words ``[batch, words]`` that the embedding has."""
-    check_tensors(**{name: numbers})
-    words = embedding.num_embeddings
-    if numbers.ndim != 2 or 0 in numbers.shape or numbers.dtype != torch.long:
-        raise ValueError(f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; expected torch.int64, [batch, words]")
-    check_broadcast(name, numbers, numbers.shape, embedding.weight.device)
-    if refuted(lambda: ((numbers >= 0) & (numbers < words)).all()):
-        raise ValueError(f"{name} runs from {int(numbers.min())} to {int(numbers.max())}; expected 0 to {words - 1}")
-
-
-def _kept(numbers: Tensor) -> Tensor:
-    """Numbers that autograd can keep for the way back."""
-    return differentiable(numbers) if torch.is_grad_enabled() else numbers

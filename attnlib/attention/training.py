@@ -9,9 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlib._checks import check_count, check_number, check_result, refuted
+from attnlib._checks import check_count, check_number
 from attnlib._extras import extra
-from attnlib.attention.seq2seq import PAD, Seq2Seq, check_words
+from attnlib._values import check_result, refuted
+from attnlib.attention.seq2seq import PAD, Seq2Seq
+from attnlib.attention.words import check_words
 
 FASTEST = 1e3
 """The highest learning rate: no network survives a step of Adam that long."""

@@ -16,4 +16,5 @@ def recorded(name: str) -> dict[str, Any]:
     known = sorted(path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
     if name not in known:
         raise ValueError(f"name is {name!r}; expected one of {', '.join(map(repr, known))}")
-    return json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found

@@ -104,10 +104,10 @@ def animal_stories(
         facts += [_say(names[:, case + 2], "is", "a", animals[:, case]), _say(kinds[:, case], "are", colours[:, case], "")]
     facts += [_say(names[:, 6 + other], "is", colours[:, 4 + other], "") for other in range(others)]
     deep = torch.randint(3, (count,), generator=generator) if depth is None else torch.full((count,), depth - 1)
-    case = torch.randint(2, (count,), generator=generator)
-    person = torch.tensor([[1, 3], [4, 5], [0, 2]])[deep, case]
-    colour = torch.tensor([[0, 1], [2, 3], [0, 1]])[deep, case]
-    support = torch.tensor([[2, 5], [6, 8], [0, 3]])[deep, case][:, None] + torch.arange(3)
+    which = torch.randint(2, (count,), generator=generator)
+    person = torch.tensor([[1, 3], [4, 5], [0, 2]])[deep, which]
+    colour = torch.tensor([[0, 1], [2, 3], [0, 1]])[deep, which]
+    support = torch.tensor([[2, 5], [6, 8], [0, 3]])[deep, which][:, None] + torch.arange(3)
     support = torch.where(torch.arange(3) <= deep[:, None], support, -1)
     question = _say("what", "colour", "is", _pick(names, person))
     order = torch.rand(count, len(facts), generator=generator).argsort(-1)

@@ -1,7 +1,8 @@
 """Exercises that answer: ``check("3b.1", your_function)`` says whether it is right, and if not, what probably went wrong.
 
-A page calls `check`, which prints one line. A grader calls `verdict`, which returns the same as a `Verdict`: right or not, the
-line, and the name of the mistake. Both take the id of a page's exercise or an `Exercise` of your own.
+A page calls :func:`check`, which prints one line. A grader calls :func:`verdict`, which returns the same as a
+:class:`Verdict`: right or not, the line, and the name of the mistake. Both take the id of a page's exercise or an
+:class:`Exercise` of your own.
 """
 
 from attnlib.exercises._check import check, exercises, verdict

@@ -31,7 +31,7 @@ def exercises(page: str) -> dict[str, Exercise[...]]:
 
 
 def check(exercise: str | Exercise[...], answer: object) -> None:
-    """Try an answer and print one line: right, or what probably went wrong. Returns nothing: see `verdict` for a grader.
+    """Try an answer and print one line: right, or what probably went wrong. For a grader there is :func:`verdict`.
 
     Args:
         exercise: page and number, such as ``"3b.1"``, or an `Exercise` of your own.
@@ -47,7 +47,9 @@ def check(exercise: str | Exercise[...], answer: object) -> None:
 
 
 def verdict(exercise: str | Exercise[...], answer: object) -> Verdict:
-    """Try an answer and return what `check` prints, with the name of the mistake. Arguments and errors are those of `check`.
+    """Try an answer and return what :func:`check` prints, with the name of the mistake.
+
+    Arguments and errors are those of :func:`check`.
 
     >>> verdict("3c.1", lambda memory: (memory @ memory.T).diagonal() - (memory @ memory.T).amax(-1)).mistake
     'itself among the others'

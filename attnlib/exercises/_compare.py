@@ -43,10 +43,10 @@ def agrees(found: Tensor, dtype: torch.dtype, exact: Tensor, rough: Tensor) -> b
     smallest number of the dtype. NaN and infinities must stand exactly where the target has them.
 
     Args:
-        found: the answer, made `wide`.
+        found: the answer, made ``wide``.
         dtype: what it was before.
         exact: the target in double precision.
-        rough: the target from inputs rounded to ``dtype``, made `wide`.
+        rough: the target from inputs rounded to ``dtype``, made ``wide``.
     """
     size = exact.abs() + (largest(exact) or 1.0) / 10
     allowed = tolerance(dtype) * size + 4 * largest(rough - exact) + _precision(dtype).tiny

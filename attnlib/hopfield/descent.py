@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import FLOATING, check_count, check_finite, check_floating, check_number, check_result, refuted
+from attnlib._checks import FLOATING, check_count, check_floating, check_number
 from attnlib._numerics import differentiable, lengths
+from attnlib._values import check_finite, check_result, refuted
 
 Energy = Callable[[Tensor], Tensor]
 """An energy function takes states ``[*batch, n, d]`` and returns one energy per state, ``[*batch, n]``."""

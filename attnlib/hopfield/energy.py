@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Empty, Scalar, check_beta, check_field, check_flag, check_number, check_result, check_states
+from attnlib._checks import Empty, Scalar, check_beta, check_field, check_flag, check_number, check_states
 from attnlib._numerics import (
     Mask,
     attention_average,
@@ -16,6 +16,7 @@ from attnlib._numerics import (
     soft_maximum,
     widened,
 )
+from attnlib._values import check_result
 
 
 def hopfield_energy(

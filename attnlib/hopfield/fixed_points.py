@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_number, check_result, check_states, check_visible
+from attnlib._checks import check_choice, check_count, check_number, check_states
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import Mask, attention_average, attention_weights_of
+from attnlib._values import check_result, check_visible
 from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian
 
 

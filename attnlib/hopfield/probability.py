@@ -12,13 +12,12 @@ from attnlib._checks import (
     check_count,
     check_generator,
     check_number,
-    check_products,
-    check_result,
     check_rows,
     check_states,
     check_tensors,
 )
 from attnlib._numerics import boltzmann, soft_maximum, widened
+from attnlib._values import check_products, check_result
 from attnlib.hopfield.energy import hopfield_energy
 
 

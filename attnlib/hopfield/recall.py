@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_generator, check_visible
+from attnlib._checks import check_choice, check_count, check_generator
 from attnlib._numerics import widened
+from attnlib._values import check_visible
 from attnlib.hopfield.associative import Degree, check_dense, check_network, check_spins, pulls
 
 Mode = Literal["asynchronous", "synchronous"]

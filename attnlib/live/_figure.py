@@ -91,7 +91,7 @@ class LiveFigure(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in self.state().items())})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict] | None:
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The widget's view and, for pages without a kernel, HTML. Colab gets the view alone, so that it shows that one."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:

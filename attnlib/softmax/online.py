@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_finite, check_floating, check_number, check_result, check_tensors, check_vectors
+from attnlib._checks import check_floating, check_number, check_tensors, check_vectors
 from attnlib._numerics import boltzmann, capped, widened
+from attnlib._values import check_finite, check_result
 
 
 @dataclass(frozen=True)

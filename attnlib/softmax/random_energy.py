@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_floating, check_number, check_visible, refuted
+from attnlib._checks import check_choice, check_count, check_floating, check_number
+from attnlib._values import check_visible, refuted
 
 WIDEST = 40.0
 """The integrals of :func:`random_energy` take four seconds at this standard deviation and grow with its square."""
