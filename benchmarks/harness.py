@@ -125,7 +125,7 @@ def run(name: str, entry: Entry, *, quick: bool = False) -> dict[str, object]:
             "unit": "seconds of processor time",
             "reference": entry.reference,
             "bounds": list(entry.bounds),
-            "apart": list(entry.apart),
+            **({"apart": list(entry.apart)} if entry.apart else {}),
             "contestants": dict(entry.contestants),
             "cases": cases,
             "quick": quick,

@@ -225,7 +225,7 @@ def _close(found: object, wanted: object, precision: torch.dtype, size: float, s
         return found.is_floating_point()
     own, inner = torch.finfo(found.dtype), torch.finfo(torch.promote_types(precision, torch.float32))
     error, sizes = (found.double() - wanted).abs(), wanted.abs()
-    rounding = own.eps * sizes.clamp(min=size) + 4 * own.smallest_normal * own.eps + 4 * inner.smallest_normal
+    rounding = 0.51 * own.eps * sizes.clamp(min=size) + 4 * own.smallest_normal * own.eps + 4 * inner.smallest_normal
     return bool((error <= rounding + 32 * inner.eps * max(sizes.max().item(), size) + slack).all())
 
 
