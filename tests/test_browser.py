@@ -79,6 +79,9 @@ class Tab:
 
     def open(self, path: str) -> Any:
         self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="networkidle")
+        # On a busy machine the network can be idle before the script that sets the formulas has begun.
+        waits = "!document.querySelector('span.math, div.math') || window.MathJax?.startup?.promise"
+        self.page.wait_for_function(f"() => Boolean({waits})", timeout=120_000)
         self.page.evaluate("async () => { if (window.MathJax?.startup) await MathJax.startup.promise; }")
         return self.page
 

@@ -192,7 +192,7 @@ F, A = STORIES.facts, STORIES.question
         (lambda: multi_hop(Q, K, V, [R.T]), r"maps has a matrix of shape \(4, 3\); expected \(3, 4\)"),
         (lambda: multi_hop(Q, K, V, [R.float()]), "maps is torch.float32"),
         (lambda: multi_hop(Q, K, V, beta=-1), "beta is -1; expected 0 <= beta"),
-        (lambda: multi_hop(Q, K, V, beta=torch.ones(2).double()), r"beta has shape \(2,\)"),
+        (lambda: multi_hop(Q, K, V, beta=torch.ones(3).double()), r"beta has shape \(3,\)"),
         (lambda: multi_hop(Q, K, V, mask=torch.ones(2, 5)), "mask has dtype torch.float32"),
         (lambda: multi_hop(Q, K, V, mask=torch.ones(2, 4) > 0), r"mask has shape \(2, 1, 4\)"),
         (lambda: MemoryNetwork(0, 4, 8), "vocabulary is 0; expected an integer of at least 1"),

@@ -175,10 +175,10 @@ class Mixer(nn.Module):
             query, key = x.unsqueeze(-3), context.unsqueeze(-3)
             value = key
         else:
-            query, key = self._per_head(self.to_query(x)), self._per_head(self.to_key(context))
+            # looked at before they are split, where it is quicker; a fused kernel may turn a NaN into a zero
+            query = self._per_head(check_result(self.to_query(x), "x, or the parameters that make queries of it, are"))
+            key = self._per_head(check_result(self.to_key(context), "x, context, or the parameters that make keys of it, are"))
             value = self._per_head(self.to_value(context)) if self.has_values else key
-            check_result(query, "x, or the parameters that make queries of it, are")  # a fused kernel may turn NaN into zero
-            check_result(key, "x, context, or the parameters that make keys of them, are")
         if self.places is not None:
             query, key = placed(self.places, query, key)
             value = value if self.has_values else key
