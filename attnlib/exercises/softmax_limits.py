@@ -106,7 +106,8 @@ def _two_passes(scores: Parts, values: Parts) -> Tensor:
 
 
 def _mean_of_parts(scores: Parts, values: Parts) -> Tensor:
-    return torch.stack([torch.softmax(s, -1) @ v for s, v in zip(scores, values, strict=True)]).mean(0)
+    alone = [torch.softmax(part, -1) @ value for part, value in zip(scores, values, strict=True)]
+    return torch.stack(alone).mean(0)
 
 
 def _streams() -> list[tuple[Parts, Parts]]:
