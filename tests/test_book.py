@@ -6,8 +6,10 @@ import importlib
 import inspect
 import io
 import re
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import course
 import pytest
 from built_book import PAGES, ROOT, Book, build, parsed
 
@@ -15,6 +17,7 @@ import attnlib
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "link": "href"}
 STYLE_LOADS = re.compile(r"""(url\(|@import)\s*["']?(https?:)?//[^)"']+""")
+SITE = urlsplit(course.repository().site).path
 OUTSIDE = re.compile(r"^(https?:)?//")
 
 
@@ -28,6 +31,12 @@ def example(page: str) -> str:
     found = re.search(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert found, f"{page} has no Python example"
     return found[1]
+
+
+def place(book: Book, page: Path, path: str) -> Path:
+    """The file that a page's link leads to. The page for wrong addresses is shown at any depth: its links begin at the root."""
+    path = unquote(path)
+    return book.html / path.removeprefix(SITE) if path.startswith(SITE) else (page.parent / path).resolve()
 
 
 def test_builds_without_a_warning(book):
@@ -49,7 +58,7 @@ def test_no_dead_link_inside(book):
             address = urlsplit(tag.get("href") or tag.get("src") or "")
             if address.scheme or address.netloc or tag.get("href") == "#":
                 continue
-            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            target = place(book, page, address.path) if address.path else page
             target = target / "index.html" if target.is_dir() else target
             if not target.is_file():
                 dead.append(f"{page.relative_to(book.html)}: {tag.get('href') or tag.get('src')} is not there")
@@ -76,11 +85,11 @@ def test_nothing_is_loaded_from_outside(book):
     outside, sheets = [], set()
     for page in book.pages:
         for name, attribute in LOADS.items():
-            for tag in parsed(page).select(f"{name}[{attribute}]"):
+            for tag in parsed(page).select(f"{name}[{attribute}]:not([rel=canonical])"):
                 if OUTSIDE.match(tag[attribute]):
                     outside.append(f"{page.relative_to(book.html)}: {tag[attribute]}")
                 elif "stylesheet" in tag.get("rel", []):
-                    sheets.add((page.parent / urlsplit(tag[attribute]).path).resolve())
+                    sheets.add(place(book, page, urlsplit(tag[attribute]).path))
     assert sheets
     for sheet in sheets:
         rules = sheet.read_text(encoding="utf-8")

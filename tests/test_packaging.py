@@ -20,7 +20,14 @@ import attnlib
 ROOT = course.ROOT
 BUILD = "import sys; from setuptools import build_meta as b; print(getattr(b, f'build_{sys.argv[1]}')(sys.argv[2]))"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-INSTALLED_AS = {"bs4": "beautifulsoup4", "IPython": "ipython", "PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+INSTALLED_AS = {
+    "bs4": "beautifulsoup4",
+    "fontTools": "fonttools",
+    "IPython": "ipython",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 INSTALLED_AS["axe_playwright_python"] = "axe-playwright-python"
 
 

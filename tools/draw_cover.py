@@ -15,6 +15,7 @@ QUERY = torch.tensor([[-0.1, 1.12], [0.1, -0.04]])
 WIDTH, HEIGHT = 2.1, 1.4
 DEPTHS = LinearSegmentedColormap.from_list("depths", ["#0b1f3a", "#17456f", "#3f82a6", "#9cc6cf", "#e6ece3", "#faf5e9"])
 TARGET = Path(__file__).parents[1] / "book" / "_static" / "cover.png"
+CARD = TARGET.with_name("card.png")
 
 
 def energy(state: torch.Tensor) -> torch.Tensor:
@@ -46,7 +47,26 @@ def draw() -> Figure:
     return figure
 
 
+def card() -> Figure:
+    """The same map in the shape of the cards that messengers show beside a link, 1200 by 630, with the course's name on it."""
+    figure = draw()
+    figure.set_size_inches(12, 6.3)
+    figure.set_facecolor("#0b1f3a")
+    ax = figure.axes[0]
+    ax.set_position([0.475, 0, 0.525, 1])
+    ax.set(xlim=(-HEIGHT, HEIGHT))
+    for label in list(ax.texts):
+        label.remove()
+    words = {"x": 0.045, "color": "white", "va": "top", "linespacing": 1.25}
+    figure.text(y=0.8, s="Attention\nas Physics", fontsize=50, fontweight="bold", **words)
+    figure.text(
+        y=0.4, s="Attention is the response\nof a physical system to data.\nEvery claim is checked.", fontsize=24, **words
+    )
+    return figure
+
+
 if __name__ == "__main__":
     plt.switch_backend("Agg")
-    draw().savefig(TARGET, dpi=130, metadata={"Software": None})
-    print(TARGET.name, TARGET.stat().st_size // 1024, "KB")
+    for target, figure, dpi in ((TARGET, draw(), 130), (CARD, card(), 100)):
+        figure.savefig(target, dpi=dpi, metadata={"Software": None})
+        print(target.name, target.stat().st_size // 1024, "KB")

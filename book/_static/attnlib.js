@@ -28,15 +28,130 @@
     both.append(formula, after);
   }
 
-  // What scrolls sideways must be reachable with the keyboard.
-  const reach = () => {
-    for (const box of document.querySelectorAll(".bd-article :is(pre, div.math, mjx-container, .output, .pst-scrollable-table-container)")) {
-      const style = getComputedStyle(box);
-      if (/auto|scroll/.test(style.overflowX) && box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  // A wide equation breaks: after a wide space, before a relation, before a plus or minus, rather outside brackets than in them.
+  const relations = new Set([..."=<>≤≥≈≠≡∼≃≅∝∈→←↔⇒⇐⇔⟶⟹≪≫≲≳↦⪅⪆"]);
+  const sums = new Set([..."+−±"]);
+  const character = (item) => {
+    const drawn = item.matches("mjx-mo, mjx-texatom") && item.querySelectorAll("mjx-c");
+    const code = drawn?.length === 1 && drawn[0].className.match(/mjx-c([0-9A-F]+)/);
+    return code ? String.fromCodePoint(parseInt(code[1], 16)) : "";
+  };
+  const row = (box) => {
+    while (box.children.length === 1 && box.firstElementChild.matches("mjx-mrow, mjx-texatom, mjx-mstyle, mjx-mpadded")) box = box.firstElementChild;
+    return box;
+  };
+  const places = (line) => {
+    let depth = 0;
+    const found = [];
+    const items = [...line.children];
+    for (const [index, item] of items.entries()) {
+      const sign = character(item);
+      if (index && "([{⟨".includes(sign || "·")) depth += 1;
+      const cost = 0.55 * Math.min(depth, 1);
+      const space = item.matches("mjx-mspace, mjx-mstyle:has(> mjx-mspace:only-child)") && (item.querySelector("mjx-mspace") ?? item);
+      if (space && parseFloat(space.style.width) >= 1) found.push({ item: items[index + 1], space: item, cost: cost + (parseFloat(space.style.width) >= 2 ? -0.25 : 0.1) });
+      else if (index && relations.has(sign)) found.push({ item, cost: cost + 0.2 });
+      else if (index && sums.has(sign) && item.hasAttribute("space")) found.push({ item, cost: cost + 0.35 });
+      else if (index && items[index - 1] && character(items[index - 1]) === "," && depth) found.push({ item, cost: cost + 0.25 });
+      if (")]}⟩".includes(sign || "·") || item.querySelector(":scope > mjx-mo:first-child > mjx-c.mjx-c29")) depth = Math.max(0, depth - 1);
+    }
+    return found.filter((place) => place.item);
+  };
+  const broken = (line, most) => {
+    const indent = 1.5 * parseFloat(getComputedStyle(line).fontSize);
+    let start = line.getBoundingClientRect().left;
+    let room = most;
+    let left = places(line).map((place) => ({ ...place, at: place.item.getBoundingClientRect().left }));
+    const end = line.lastElementChild.getBoundingClientRect().right;
+    const chosen = [];
+    while (end - start > room) {
+      const could = left.filter((place) => place.at > start + 1 && (place.space?.getBoundingClientRect().left ?? place.at) - start <= room);
+      if (!could.length) break;
+      const best = could.reduce((a, b) => ((a.at - start) / room - a.cost > (b.at - start) / room - b.cost ? a : b));
+      chosen.push(best);
+      start = best.at;
+      room = best.space ? most : most - indent;
+      left = left.filter((place) => place.at > best.at);
+    }
+    for (const place of chosen) {
+      const gap = document.createElement("span");
+      gap.className = "eq-break";
+      place.space?.classList.add("eq-space");
+      const shift = document.createElement("span");
+      shift.className = place.space ? "" : "eq-indent";
+      place.item.before(gap, shift);
     }
   };
-  const ready = window.MathJax?.startup?.promise ?? Promise.resolve();
-  window.addEventListener("load", () => ready.then(reach));
-  window.addEventListener("resize", reach);
-  for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", reach);
+  // Written first, measured next, written again: a long page is laid out a few times, not once for each equation.
+  const fit = (most = Infinity) => {
+    const boxes = [...document.querySelectorAll(".bd-article div.math:has(mjx-container)")];
+    for (const old of document.querySelectorAll(".eq-break, .eq-break + span")) old.remove();
+    for (const old of document.querySelectorAll(".eq-space")) old.classList.remove("eq-space");
+    for (const box of boxes) box.style.fontSize = "";
+    const measured = (box) => {
+      const formula = box.querySelector("mjx-container");
+      return { box, formula, room: Math.min(most, formula.clientWidth), width: formula.firstElementChild.getBoundingClientRect().width };
+    };
+    const wide = boxes.map(measured).filter(({ width, room }) => room > 0 && width > room);
+    for (const { formula, room } of wide) {
+      const cells = [...formula.querySelectorAll("mjx-mtd")];
+      if (formula.querySelector("mjx-mtr > mjx-mtd + mjx-mtd")) continue;
+      for (const line of cells.length ? cells : [formula.firstElementChild]) if (row(line).lastElementChild) broken(row(line), room);
+    }
+    for (const { box, room, width } of wide.map(({ box }) => measured(box))) {
+      if (width > room) box.style.fontSize = `${Math.max(75, Math.floor((97 * room) / width))}%`;
+    }
+  };
+
+  // What scrolls sideways must be reachable with the keyboard, and nothing else is a stop: MathJax makes one of each formula.
+  const reach = () => {
+    const formulas = [...document.querySelectorAll(".bd-article mjx-container")];
+    for (const formula of formulas) {
+      formula.classList.remove("wide");
+      formula.removeAttribute("tabindex");
+    }
+    const wide = formulas.filter((formula) => {
+      const around = formula.hasAttribute("display") ? formula : formula.closest("p, li, td, th, dd, dt, figcaption, summary, h1, h2, h3");
+      return around && formula.firstElementChild?.getBoundingClientRect().width > around.clientWidth + 1;
+    });
+    const boxes = [...document.querySelectorAll(".bd-article :is(pre, .output, .pst-scrollable-table-container)")];
+    const scrolls = boxes.map((box) => /auto|scroll/.test(getComputedStyle(box).overflowX) && box.scrollWidth > box.clientWidth);
+    for (const formula of wide) {
+      formula.classList.add("wide");
+      formula.tabIndex = 0;
+    }
+    for (const [index, box] of boxes.entries()) {
+      if (scrolls[index]) box.tabIndex = 0;
+      else if (box.tabIndex === 0) box.removeAttribute("tabindex");
+    }
+  };
+  const arrange = () => {
+    fit();
+    reach();
+  };
+  const settled = () => Promise.resolve(window.MathJax?.startup?.promise).then(arrange);
+  window.addEventListener("load", settled);
+  let asked = 0;
+  const again = () => {
+    cancelAnimationFrame(asked);
+    asked = requestAnimationFrame(arrange);
+  };
+  window.addEventListener("resize", again);
+  for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", again);
+
+  // On paper nothing can be opened or scrolled: folds are open and equations as wide as the paper, until printing is over.
+  let closed = [];
+  let theme = "";
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of closed) fold.open = true;
+    theme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    fit(600);
+  });
+  window.addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
+    document.documentElement.dataset.theme = theme;
+    arrange();
+  });
 })();
