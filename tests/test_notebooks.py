@@ -9,7 +9,9 @@ import sys
 
 import course
 import make_claims
+import nbformat
 import pytest
+import reading
 import sync_pages
 import yaml
 from execute_notebooks import tidy
@@ -127,6 +129,132 @@ def test_a_new_address_reaches_every_file(tmp_path):
     assert found["README.md"] == "https://github.com/someone/elsewhere and someone.github.io/elsewhere"
     assert "git+https://github.com/someone/elsewhere@next" in found[PAGES[0].name]
     assert where.slug not in found[PAGES[0].name]
+
+
+# What a reader is shown: folds, predictions, captions, numbers
+
+
+def section(cells):
+    """The place of the first heading below the title."""
+    return next(i for i, cell in enumerate(cells) if cell.cell_type == "markdown" and re.search("^## ", cell.source, re.MULTILINE))
+
+
+@every_page
+def test_set_up_and_drawing_fold_and_nothing_else_does(path):
+    cells = course.read(path).cells
+    for i, cell in enumerate(cells):
+        if cell.cell_type == "code":
+            draws = cell.source.endswith("plt.show()") or "caption" in cell.metadata.get("mystnb", {}).get("figure", {})
+            folds = i < section(cells) or (draws and "claim(" not in cell.source)
+            assert course.has_tag(cell, "hide-input") == folds, cell.source
+            hidden = cell.source.splitlines()[reading.open_lines(cell.source) :] if folds and i > section(cells) else []
+            assert not [line for line in hidden if re.match(r"(?:def|class) |\s*claim\(", line)], cell.source
+
+
+@every_page
+def test_what_is_to_be_predicted_waits(path):
+    """From each question on, up to its folded answer, cells have the tag as soon as one of them has an output; no others have it."""
+    waits, wanted = [], []
+    asked = shown = False
+    for cell in course.read(path).cells:
+        if cell.cell_type == "code":
+            waits.append(course.has_tag(cell, "predict"))
+            shown = asked and (shown or bool(cell.outputs))
+            wanted.append(shown)
+        elif not course.has_tag(cell, "generated"):
+            assert not asked or cell.source.startswith("<details><summary>Answer</summary>")
+            asked, shown = "Predict, then run" in cell.source, False
+    assert waits == wanted
+    assert not asked
+    assert sum(waits) >= 3
+
+
+@every_page
+def test_each_figure_is_followed_by_its_caption(path):
+    cells = course.read(path).cells
+    named = [i for i, cell in enumerate(cells) if cell.cell_type == "code" and reading.named(cell)]
+    assert named
+    assert [i + 1 for i in named] == [i for i, cell in enumerate(cells) if course.has_tag(cell, "caption")]
+    for i in named:
+        number, said = re.fullmatch(r"> \*\*Fig\. (\d+\.\d+)\.\*\* (.+)", cells[i + 1].source).groups()
+        assert number.startswith(reading.chapter(path.stem) + ".")
+        assert said == cells[i].metadata.mystnb.figure.caption
+        assert {"generated", "remove-cell"} <= {*cells[i + 1].metadata.tags}
+
+
+def test_numbers_run_through_each_chapter_and_links_show_them():
+    prose = {path: "\n".join(c.source for c in course.read(path).cells if c.cell_type == "markdown") for path in PAGES}
+    counts = {}
+    for path, text in prose.items():
+        for kind, mark in (("eq", r"\\tag\{(\d+)\.(\d+)\}"), ("fig", r"\*\*Fig\. (\d+)\.(\d+)\.\*\*")):
+            for chapter, number in re.findall(mark, text):
+                counts[kind, chapter] = counts.get((kind, chapter), 0) + 1
+                assert (chapter, int(number)) == (reading.chapter(path.stem), counts[kind, chapter])
+        at = dict(re.findall(r'<a id="(eq[\w-]*)"></a>\n\n\$\$\n(?:(?!\$\$).)*\\tag\{([\d.]+)\}\n\$\$', text, re.DOTALL))
+        assert len(at) == text.count("\\tag{") == text.count('<a id="eq')
+        said = re.findall(r"\[eq\. ([\d.]+)\]\(#([\w-]+)\)", text)
+        assert said
+        assert [(number, name) for number, name in said if at[name] != number] == []
+        assert not re.search(r"\(eq-[\w-]+\)|\[eq-", text), "run: make pages"
+    assert min(counts.values()) >= 8
+
+
+def page_of(*cells):
+    new = nbformat.v4
+    return new.new_notebook(cells=[new.new_code_cell(c[1:]) if c.startswith("!") else new.new_markdown_cell(c) for c in cells])
+
+
+QUESTION = "**Predict, then run.** How much?"
+ANSWER = "<details><summary>Answer</summary>\n\nMuch.\n\n</details>"
+
+
+def test_a_new_page_gets_its_marks():
+    nb = page_of(
+        "# 9. A page", "!import torch", "## A section\n\n$$\nx\n$$ (eq-new)\n\nSee [eq-new](#eq-new).",
+        "!x = 1\n\nplt.plot(x)\nplt.show()", "!plt.show()\nclaim('9.1', 'one', 1, below=2)",
+        QUESTION, "!def f(x):\n    return x", "!y = f(1)\nprint(y)", "!z = y", ANSWER, "!y",
+    )  # fmt: skip
+    nb.cells[3].metadata["mystnb"] = {"figure": {"caption": "What to see.", "name": "fig-new"}}
+    known = reading.numbers([("09_page", nb)])
+    assert known == {"eq-new": "9.1", "fig-new": "9.1"}
+    for _ in range(2):
+        reading.complete(nb, known)
+        assert [cell.metadata.get("tags", []) for cell in course.code_cells(nb)] == [
+            ["hide-input"], ["hide-input"], [], [], ["predict"], ["predict"], [],
+        ]  # fmt: skip
+        text = '## A section\n\n<a id="eq-new"></a>\n\n$$\nx \\tag{9.1}\n$$\n\nSee [eq. 9.1](#eq-new).'
+        assert nb.cells[2].source == text
+        assert nb.cells[4].source == "> **Fig. 9.1.** What to see."
+        assert reading.labelled(text) == "## A section\n\n$$\nx\n$$ (eq-new)\n\nSee [eq. 9.1](#eq-new)."
+
+
+@pytest.mark.parametrize(
+    ("cells", "complaint"),
+    [
+        ((QUESTION, "!print(1)", "And now?"), "no folded answer"),
+        ((QUESTION, ANSWER), "no result"),
+        ((QUESTION, "!x = 1", ANSWER), "no result"),
+        (("See [eq-lost](#eq-lost).",), "no equation eq-lost"),
+        (("$$\nx\n$$ (eq-twice)\n\n$$\nx\n$$ (eq-twice)",), "eq-twice for a second time"),
+    ],
+    ids=["no answer", "no cell", "nothing shown", "no equation", "one name, two equations"],
+)
+def test_a_page_that_cannot_be_marked_is_refused(cells, complaint):
+    nb = page_of("# 9. A page", "## A section", *cells)
+    with pytest.raises(reading.PageError, match=complaint):
+        reading.complete(nb, reading.numbers([("09_page", nb)]))
+
+
+def test_a_new_figure_and_equation_renumber_no_other_chapter():
+    pages = [(path.stem, course.read(path)) for path in PAGES]
+    before = reading.numbers(pages)
+    cells = next(nb for name, nb in pages if name.startswith("02a")).cells
+    cells.insert(5, nbformat.v4.new_markdown_cell("$$\nx\n$$ (eq-new)"))
+    cells.insert(6, nbformat.v4.new_code_cell("plt.show()", metadata={"mystnb": {"figure": {"caption": "c", "name": "fig-new"}}}))
+    after = reading.numbers(pages)
+    moved = {name for name, number in before.items() if after[name] != number}
+    assert len(moved) > 20
+    assert {before[name].partition(".")[0] for name in moved} == {"2"}
 
 
 # Claims
