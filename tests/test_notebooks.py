@@ -136,7 +136,9 @@ def test_a_new_address_reaches_every_file(tmp_path):
 
 def section(cells):
     """The place of the first heading below the title."""
-    return next(i for i, cell in enumerate(cells) if cell.cell_type == "markdown" and re.search("^## ", cell.source, re.MULTILINE))
+    return next(
+        i for i, cell in enumerate(cells) if cell.cell_type == "markdown" and re.search("^## ", cell.source, re.MULTILINE)
+    )
 
 
 @every_page
@@ -153,7 +155,7 @@ def test_set_up_and_drawing_fold_and_nothing_else_does(path):
 
 @every_page
 def test_what_is_to_be_predicted_waits(path):
-    """From each question on, up to its folded answer, cells have the tag as soon as one of them has an output; no others have it."""
+    """From each question to its folded answer, the cells from the first with an output on have the tag; no others have it."""
     waits, wanted = [], []
     asked = shown = False
     for cell in course.read(path).cells:
@@ -229,6 +231,22 @@ def test_a_new_page_gets_its_marks():
 
 
 @pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("plot()", 0),
+        ("import a\n\nplot()", 0),
+        ("x = 1\n\nplot()", 2),
+        ("def f():\n    x = 1\n\n    return x\n\n\nplot()\nplot()", 6),
+        ("x = 1\n\ny = 2\n\n# why\nplot()", 4),
+        ("%pip install x\nplot()", 0),
+    ],
+    ids=["one line", "imports", "blank line", "function", "comment", "magic"],
+)
+def test_code_above_the_last_blank_line_stays_open(source, count):
+    assert reading.open_lines(source) == count
+
+
+@pytest.mark.parametrize(
     ("cells", "complaint"),
     [
         ((QUESTION, "!print(1)", "And now?"), "no folded answer"),
@@ -250,7 +268,9 @@ def test_a_new_figure_and_equation_renumber_no_other_chapter():
     before = reading.numbers(pages)
     cells = next(nb for name, nb in pages if name.startswith("02a")).cells
     cells.insert(5, nbformat.v4.new_markdown_cell("$$\nx\n$$ (eq-new)"))
-    cells.insert(6, nbformat.v4.new_code_cell("plt.show()", metadata={"mystnb": {"figure": {"caption": "c", "name": "fig-new"}}}))
+    cells.insert(
+        6, nbformat.v4.new_code_cell("plt.show()", metadata={"mystnb": {"figure": {"caption": "c", "name": "fig-new"}}})
+    )
     after = reading.numbers(pages)
     moved = {name for name, number in before.items() if after[name] != number}
     assert len(moved) > 20

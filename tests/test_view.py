@@ -170,3 +170,14 @@ def test_a_new_figure_renumbers_its_chapter_only(tmp_path):
     first = source / "02a_one.md"
     first.write_text(first.read_text() + "\n" + EQUATION.format("new") + FIGURE.format("new"))
     assert numbers() == {"index": [], "02a_one": page(2, 1, 2), "02b_two": page(2, 3), "03_three": page(3, 1)}
+
+
+@in_browser
+def test_a_link_to_a_claim_opens_the_fold_it_stands_in(tab):
+    page = tab.open("book/claims.html")
+    page.get_by_role("link", name="1.30", exact=True).click()
+    claim = page.locator("#claim-1-30")
+    claim.wait_for(state="visible")
+    page.wait_for_timeout(300)
+    assert claim.evaluate("claim => Boolean(claim.closest('details.predict[open]'))")
+    assert 0 <= claim.bounding_box()["y"] < 844

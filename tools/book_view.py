@@ -1,7 +1,7 @@
 """The pages of the site as a reader meets them: code folds, results wait for a prediction, numbers carry their chapter.
 
-A Sphinx extension; ``_config.yml`` names it. It works on the marks that ``reading`` puts into the notebooks, needs no script in the
-browser, and changes nothing where a notebook is opened as a notebook.
+A Sphinx extension; ``_config.yml`` names it. It works on the marks that ``reading`` puts into the notebooks and needs no script
+in the browser. Where a notebook is opened as a notebook, all code and all results are to be seen.
 """
 
 import json

@@ -79,14 +79,14 @@ def title(nb: Any) -> str:
     return nb.cells[0].source.splitlines()[0].removeprefix("# ")
 
 
-def syntax(cell: Any) -> ast.Module:
+def syntax(source: str) -> ast.Module:
     """The code of a cell, parsed; lines for IPython do nothing."""
-    return ast.parse("\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in cell.source.splitlines()))
+    return ast.parse("\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in source.splitlines()))
 
 
 def claims_asked(cell: Any) -> list[str | None]:
     """The ids of the calls of ``claim`` in a cell; None for an id that is not written out."""
-    calls = [node for node in ast.walk(syntax(cell)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(syntax(cell.source)) if isinstance(node, ast.Call)]
     calls.sort(key=lambda call: (call.lineno, call.col_offset))
     names = [(call, call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) for call in calls]
     firsts = [(call.args or [k.value for k in call.keywords if k.arg == "id"])[0] for call, name in names if name == "claim"]

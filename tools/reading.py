@@ -44,23 +44,30 @@ def chapter(name: str) -> str:
 
 def is_figure(cell: Any) -> bool:
     """Whether a cell is there to draw: it shows a figure at its end, or a live figure with a caption, and claims nothing."""
-    last = [ast.unparse(part) for part in course.syntax(cell).body[-1:]]
+    last = [ast.unparse(part) for part in course.syntax(cell.source).body[-1:]]
     return (last == ["plt.show()"] or bool(named(cell))) and not course.claims_asked(cell)
 
 
 def shows(cell: Any) -> bool:
     """Whether anything comes out of a cell: a claim, a print, a figure, the value of its last line."""
-    tree = course.syntax(cell)
+    tree = course.syntax(cell.source)
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return bool(called & {"claim", "print", "plt.show"}) or (bool(tree.body) and isinstance(tree.body[-1], ast.Expr))
 
 
 def open_lines(source: str) -> int:
-    """How many lines of a folded cell stay open: what stands above its last blank line, if it is more than imports."""
-    lines = source.splitlines()
-    blank = max((number for number, line in enumerate(lines) if not line.strip()), default=0)
-    above = ast.parse("\n".join(lines[:blank])).body
-    return 0 if all(isinstance(part, (ast.Import, ast.ImportFrom)) for part in above) else blank + 1
+    """How many lines of a folded cell stay open: what stands above its last blank line, if more than imports.
+
+    Blank lines inside a function do not count.
+    """
+    lines, parts = source.splitlines(), course.syntax(source).body
+    for count in range(len(parts) - 1, 0, -1):
+        end = parts[count - 1].end_lineno
+        gap = [not line.strip() for line in lines[end : parts[count].lineno - 1]]
+        if any(gap):
+            only_imports = all(isinstance(part, ast.Import | ast.ImportFrom) for part in parts[:count])
+            return 0 if only_imports else end + len(gap) - gap[::-1].index(True)
+    return 0
 
 
 def waiting(cells: list[Any]) -> list[int]:
@@ -81,7 +88,9 @@ def waiting(cells: list[Any]) -> list[int]:
 
 def tag(cells: list[Any]) -> None:
     """Give code cells the tags that follow from what they do, and take them from the others."""
-    starts = [i for i, cell in enumerate(cells) if cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.MULTILINE)]
+    starts = [
+        i for i, cell in enumerate(cells) if cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.MULTILINE)
+    ]
     first, waits = min(starts, default=len(cells)), waiting(cells)
     for i, cell in enumerate(cells):
         if cell.cell_type == "code":

@@ -1,4 +1,4 @@
-"""Write what is stated once and repeated: each page's generated line, set-up cell, tags, captions and numbers; address, version.
+"""Write what is stated once and repeated: each page's generated line, set-up cell, tags, captions, numbers; address, version.
 
     python tools/sync_pages.py [--check]
 
@@ -53,7 +53,7 @@ def line(nb: Any, name: str, where: course.Repository) -> str:
 
 
 def synced(path: Path, where: course.Repository, numbers: dict[str, str]) -> str:
-    """The text of a notebook as it should be: generated line (second cell), set-up cell (first code cell), what a reader sees."""
+    """The text of a notebook as it should be: second cell generated, first code cell the set-up, marks for readers."""
     nb = course.read(path)
     setup = SETUP.format(url=where.url, branch=where.branch)
     cells = [cell for cell in nb.cells if not course.has_tag(cell, "generated")]

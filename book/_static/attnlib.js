@@ -139,6 +139,16 @@
   window.addEventListener("resize", again);
   for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", again);
 
+  // A link to something inside a fold opens it; not every browser does so by itself.
+  const reveal = () => {
+    const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folds = [...document.querySelectorAll("details:not([open])")].filter((fold) => wanted && fold.contains(wanted));
+    for (const fold of folds) fold.open = true;
+    if (folds.length) wanted.scrollIntoView();
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+
   // On paper nothing can be opened or scrolled: folds are open and equations as wide as the paper, until printing is over.
   let closed = [];
   let theme = "";
