@@ -13,12 +13,23 @@ _ID = re.compile(r"\d+[a-z]?\.\d+")
 
 
 class ClaimError(AssertionError):
-    """A claim does not hold. The message names the claim, what was measured and what was expected."""
+    """A claim does not hold. The message names the claim, what was measured and what was expected.
+
+    >>> try:
+    ...     claim("0.1", "two and two make five", 2 + 2, expected=5, atol=1e-12)
+    ... except ClaimError as error:
+    ...     print(error)
+    claim 0.1: two and two make five: measured 4, expected 5 ± 1e-12
+    """
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim that held: id, sentence, measured value and bound as text. Shows itself as one line."""
+    """One claim that held: id, sentence, measured value and bound as text. Shows itself as one line.
+
+    >>> Claim("0.1", "two and two make four", "4", "4 ± 1e-12")
+    claim 0.1 | two and two make four | measured 4 | bound 4 ± 1e-12 | ✓
+    """
 
     id: str
     sentence: str

@@ -21,7 +21,15 @@ _WIDTH = 720
 
 
 class FigureError(traitlets.TraitError, ValueError):
-    """A trait of a figure got a value that it cannot take. The trait keeps its old value."""
+    """A trait of a figure got a value that it cannot take. The trait keeps its old value.
+
+    >>> from attnlib.live import SoftmaxThermometer
+    >>> try:
+    ...     SoftmaxThermometer(beta=-1.0)
+    ... except FigureError as error:
+    ...     print(str(error).split(";")[0])
+    beta is -1.0
+    """
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -51,6 +59,11 @@ class LiveFigure(anywidget.AnyWidget):
     - Compute everything in pure functions, export them, and set ``el.figure = { model, readout }``, the latter a function
       that returns the numbers shown, for a test that compares them with ``attnlib``.
     - Return a function that undoes what outlives the element: listeners of the model, observers.
+
+    >>> from attnlib.live import SoftmaxThermometer
+    >>> figure = SoftmaxThermometer()
+    >>> isinstance(figure, LiveFigure), sorted(figure.state())
+    (True, ['beta', 'logits', 'seed'])
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

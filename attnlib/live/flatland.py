@@ -55,7 +55,7 @@ def _scenarios() -> dict[str, dict[str, Any]]:
 
 
 SCENARIOS = _scenarios()
-"""Seven things to see, by name: settings of :class:`Flatland`, drawn from a fixed seed.
+"""Seven things to see, by name. Each is a choice of settings of :class:`Flatland`, drawn from a fixed seed.
 
 With maps, memories are keys and queries are where their own map puts them; the map that turns the last state into the output
 is the map of the values behind the inverse of the map of the keys.
