@@ -1,4 +1,4 @@
-"""The reference: each public name has one entry, with an example that runs, a link to its source and links from and to the pages."""
+"""The reference: each public name has one entry, with an example that runs, its source, and links from and to the pages."""
 
 import ast
 import doctest

@@ -1,6 +1,6 @@
 """The reference of the package, tied to its source and to the pages that use it.
 
-A Sphinx extension; ``_config.yml`` names it. Each entry says on which pages it is used and leads to its lines in the repository.
+A Sphinx extension; ``_config.yml`` names it. Each entry says which pages use it and leads to its lines in the repository.
 On the pages, the first use of a name in a section, in code and in the text, leads to the name's entry. What a page uses is read
 from its imports, so that nothing has to be kept up by hand.
 """
@@ -28,7 +28,7 @@ _MAGIC = re.compile(r"^(\s*)[%!].*", re.MULTILINE)
 
 @cache
 def key(module: str, name: str) -> str | None:
-    """What a name in a module of attnlib stands for: where it is defined, or, for what does not know that, where it was found."""
+    """What a name in a module of attnlib stands for: where it is defined, or, for what cannot tell, where it was found."""
     try:
         owner = importlib.import_module(module)
         thing = getattr(owner, name) if name else owner

@@ -13,6 +13,22 @@
     list.replaceWith(lines);
   }
 
+  // Search comes when it is asked for: its script, and the text of the book, which a page opened from a file may load too.
+  let searching = false;
+  const search = (event) => {
+    if (searching || !event.target.matches?.("form.bd-search input")) return;
+    searching = true;
+    for (const name of ["sections.js", "search.js"]) {
+      const script = document.createElement("script");
+      script.src = `${document.documentElement.dataset.content_root}_static/${name}`;
+      script.async = false;
+      document.head.append(script);
+    }
+  };
+  document.addEventListener("focusin", search);
+  const own = document.querySelector(".bd-article form.bd-search input");
+  if (own) search({ target: own });
+
   // The bibliography says that it is a list, but its entries are not list items.
   for (const list of document.querySelectorAll(".citation-list[role=list]")) list.removeAttribute("role");
 
