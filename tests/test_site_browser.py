@@ -75,7 +75,7 @@ def visit(browser: Any, address: str) -> tuple[float, int]:
     line.send("Network.emulateNetworkConditions", SLOW)
     arrived: list[int] = []
     line.on("Network.loadingFinished", lambda event: arrived.append(event["encodedDataLength"]))
-    page.goto(address, wait_until="networkidle", timeout=120_000)
+    page.goto(address, wait_until="networkidle")
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     context.close()
     return paint / 1000, sum(arrived)
@@ -173,7 +173,7 @@ EQUATIONS = """() => [...document.querySelectorAll('article div.math')].filter(b
 def test_equations_are_no_wider_than_their_box_and_no_stops_of_the_tab_key(tab, path):
     page = tab.open(path)
     here.open_folds(page)
-    page.wait_for_timeout(200)
+    here.drawn(page)
     for equation in page.evaluate(EQUATIONS):
         assert equation["wide"] < 1, equation
         assert equation["left"] < 1, equation
@@ -192,10 +192,10 @@ def test_a_turned_phone_gets_its_equations_on_one_line_again(tab):
     page = tab.open(here.CHAPTER)
     unbroken = page.locator(".eq-break").count()
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(300)
+    here.drawn(page)
     assert page.locator(".eq-break").count() > unbroken
     page.set_viewport_size({"width": 1280, "height": 844})
-    page.wait_for_timeout(300)
+    here.drawn(page)
     assert page.locator(".eq-break").count() == unbroken
 
 
@@ -264,7 +264,7 @@ def test_nothing_is_wider_than_the_paper(tab, path):
     page = tab.open(path)
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.wait_for_timeout(200)
+    here.drawn(page)
     assert not page.evaluate(PRINTED_WIDTHS)
     assert min(here.background(page, "body")[:3]) == 255
     assert here.background(page, "html[data-theme=light]")
@@ -330,7 +330,7 @@ def test_captions_are_no_fainter_than_text_and_nothing_floats_over_figures(tab):
     )
     assert min(weights) >= 400
     page.mouse.wheel(0, 3000)
-    page.wait_for_timeout(400)
+    here.drawn(page)
     page.mouse.wheel(0, -500)
-    page.wait_for_timeout(400)
+    here.drawn(page)
     assert not page.locator("#pst-back-to-top").is_visible()

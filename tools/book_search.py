@@ -17,7 +17,7 @@ from bs4 import BeautifulSoup, NavigableString, PageElement, Tag
 
 INDEX = "_static/sections.js"
 PAGE = """<h1>Search</h1>
-<form class="bd-search" method="get"><input class="form-control" type="search" name="q" autocomplete="off"
+<form class="bd-search" action="search.html" method="get"><input class="form-control" type="search" name="q" autocomplete="off"
  autocapitalize="off" spellcheck="false" placeholder="A word, a sign, a name" aria-label="Search this book" /></form>
 <noscript><p>Searching needs JavaScript. Without it there are the contents at the side and the search of your browser.</p>
 </noscript>"""
@@ -25,6 +25,7 @@ _SILENT = "script, style, noscript, svg, .headerlink, .copybtn, [data-live], .eq
 _NAMED = {"varepsilon": "ε", "varphi": "φ", "phi": "ϕ", "sum": "Σ", "prod": "Π", "int": "∫", "infty": "∞", "partial": "∂"}
 _NAMED |= {"nabla": "∇", "cdot": "·", "le": "≤", "ge": "≥", "approx": "≈", "propto": "∝", "to": "→", "in": "∈", "pm": "±"}
 _NAMED |= {"ne": "≠", "times": "×", "ll": "≪", "gg": "≫", "gets": "←", "mapsto": "↦", "langle": "⟨", "rangle": "⟩"}
+_NAMED |= {"leftarrow": "←", "rightarrow": "→", "Rightarrow": "⇒", "lambda": "λ", "top": "ᵀ", "neg": "¬", "star": "*"}
 _LAYOUT = r"\\(?:left|right|[bB]igg?[lr]?|limits|math\w+|operatorname|text\w*|displaystyle|q?quad)\b\*?"
 _LINES = ("p", "div", "li", "td", "th", "dt", "dd", "pre", "figcaption", "summary")  # after these a word ends
 
@@ -37,14 +38,15 @@ def plain(tex: str) -> str:
     for _ in range(4):  # from the inside to the outside
         words = re.sub(rf"\\[dt]?frac{part}{part}", lambda f: f"{_whole(f[1] or f[2])}/{_whole(f[3] or f[4])} ", words)
         words = re.sub(rf"\\sqrt{part}", lambda f: f"√({f[1] or f[2]})", words)
-        words = re.sub(r"([_^])\{([^{}]{1,3})\}", r"\1\2", words)
+        words = re.sub(r"([_^])\{([^{}]*)\}", lambda f: f[1] + (f[2] if len(f[2]) < 4 else _whole(f[2])), words)
     words = re.sub(r"\\([a-zA-Z]+)", lambda found: _sign(found[1]), words)
     return " ".join(re.sub(r"[{}$\\]", "", words).split())
 
 
 def _whole(part: str) -> str:
     """A part of a fraction, in brackets if it is more than one thing."""
-    return part if re.fullmatch(r"\\?\w+", part.strip()) else f"({part.strip()})"
+    part = part.strip()
+    return part if re.fullmatch(r"\\?\w+", part) else f"({part})"
 
 
 def _sign(name: str) -> str:
@@ -76,16 +78,15 @@ def sections(page: str) -> list[tuple[str, str, str]]:
             if node.name == "section" and heading is not None:
                 own = _begin(found, str(node["id"]), heading.get_text())
                 heading.decompose()
-            if node.name == "dt" and "sig" in (node.get("class") or []) and node.get("id"):
-                name = str(node["id"])
+            call = node.find("dt", id=True, recursive=False) if "py" in (node.get("class") or []) else None
+            if call is not None:  # an entry of the reference: what it says comes before how it is called
+                name = str(call["id"])
                 own = _begin(found, name, ".".join(name.split(".")[2:]) or name)
-            if "py" in (node.get("class") or []) and node.name == "dl":
-                for child in list(node.children):
-                    walk(child, own)
-                    own = found[-1][2] if isinstance(child, Tag) and child.name == "dt" else own
-                return
+                called = call.extract().get_text()
             for child in list(node.children):
                 walk(child, own)
+            if call is not None:
+                own.append(called)
             if node.name in _LINES:
                 own.append(" ")
 

@@ -58,7 +58,8 @@ def execute(path: Path, folder: Path | None = None) -> str:
     client = NotebookClient(
         nb,
         kernel_name="python3",
-        timeout=600,
+        timeout=7200,  # what only a hang meets, however busy the machine is
+        startup_timeout=1800,
         record_timing=False,
         coalesce_streams=True,
         store_widget_state=False,

@@ -20,7 +20,7 @@
     searching = true;
     for (const name of ["sections.js", "search.js"]) {
       const script = document.createElement("script");
-      script.src = `${document.documentElement.dataset.content_root}_static/${name}`;
+      script.src = event.target.form.getAttribute("action").replace("search.html", `_static/${name}`);
       script.async = false;
       document.head.append(script);
     }

@@ -93,7 +93,8 @@
     let start = Math.max(0, first - 60);
     if (start) start = text.indexOf(" ", start) + 1 || start;
     if (start > first) start = first;
-    const end = Math.min(text.length, start + 180);
+    let end = Math.min(text.length, start + 180);
+    if (end < text.length) end = Math.max(text.lastIndexOf(" ", end), first);
     return (start ? "… " : "") + text.slice(start, end) + (end < text.length ? " …" : "");
   };
 
@@ -107,7 +108,7 @@
     const list = document.createElement("ol");
     list.className = "found";
     form.after(said, list);
-    const root = document.documentElement.dataset.content_root ?? "./";
+    const root = form.getAttribute("action").replace("search.html", "");
     const show = () => {
       const query = input.value.trim();
       const { terms, found } = find(query);
