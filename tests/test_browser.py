@@ -133,21 +133,6 @@ def serious_faults(page: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("tab", [(1280, "light"), (390, "dark")], indirect=True, ids=str)
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_page_is_quiet_whole_and_for_everyone(tab, path):
-    """Nothing fails or goes out, every formula is set, nothing is wider than the screen, axe finds no serious fault."""
-    page = tab.open(path)
-    open_folds(page)
-    assert not tab.wrong
-    assert page.locator("mjx-container").count() == page.locator("span.math, div.math").count()
-    assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
-    width, wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert width <= wide
-    faults = serious_faults(page)
-    assert not faults, "\n".join(faults)
-
-
 def test_formulas_are_there_to_be_set(tab):
     assert tab.open(CHAPTER).locator("mjx-container").count() > 20
 

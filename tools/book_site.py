@@ -61,7 +61,8 @@ def description(body: str) -> str:
 
 def head(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Description, social card, and MathJax only where something is to be set."""
-    if not re.search(r'class="math\b', context.get("body") or ""):
+    formulas = re.search(r'class="math\b', context.get("body") or "")
+    if not formulas:
         context["script_files"] = [script for script in context["script_files"] if "mathjax/" not in str(script.filename or "")]
     title = re.sub(r"<[^>]*>", "", context.get("title") or "")
     if doctree is None:
@@ -80,6 +81,16 @@ def head(app: Any, name: str, template: str, context: dict[str, Any], doctree: A
     tags = [f'<meta name="{key}" content="{html.escape(value)}" />' for key, value in named.items() if value]
     tags += [f'<meta property="{key}" content="{html.escape(value)}" />' for key, value in graph.items() if value]
     context["metatags"] = context.get("metatags", "") + "\n    " + "\n    ".join(tags)
+    if formulas:
+        context["body"] = context["body"].replace("</h1>", f"</h1>{_unset(name)}", 1)
+
+
+def _unset(name: str) -> str:
+    """What a page with formulas says where nothing can set them."""
+    where = course.repository()
+    notebook = f"{where.url}/blob/{where.branch}/{name}.ipynb"
+    there = f' In <a href="{notebook}">the notebook</a> they are set.' if (course.ROOT / f"{name}.ipynb").exists() else ""
+    return f"<noscript><p>Formulas are set by JavaScript; without it they stand here as they were typed.{there}</p></noscript>"
 
 
 def icons(site: Path, rules: str, pages: list[str]) -> tuple[str, str]:
