@@ -1,6 +1,5 @@
 """What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, patience, the summary."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
@@ -60,10 +59,10 @@ def stage(file: str) -> str:
         return "notebooks, run again and compared"
     if not path.match("tests/*.py"):
         return "examples in docstrings"
-    text = (Path(__file__).parent / path.name).read_text(encoding="utf-8")
-    if re.search(r"^import test_browser|playwright", text, re.MULTILINE):
+    if "browser" in path.name:
         return "browser"
-    return "book: built and read" if "built_book" in text else "package, exercises, tools"
+    text = (Path(__file__).parent / path.name).read_text(encoding="utf-8")
+    return "book: built and read" if "from built_book" in text else "package, exercises, tools"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

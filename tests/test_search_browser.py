@@ -70,7 +70,7 @@ def test_a_formula_is_written_in_a_line(tex, line):
 @pytest.mark.parametrize(
     ("query", "address", "words"),
     [
-        ("freezing", "01_softmax_limits.html#", "freez"),
+        ("freezing", "01_softmax_limits.html#", "freezing"),
         ("hopfield_energy", "book/api/hopfield.html#attnlib.hopfield.hopfield_energy", "hopfield_energy"),
         ("β", "html", "beta"),
         ("beta ξ", "html", "ξ"),

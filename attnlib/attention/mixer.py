@@ -1,4 +1,7 @@
-"""The mixer interface: linear maps into heads and back, the checks, and one hook for what a mixer does between them."""
+"""The mixer interface: linear maps into heads and back, the checks, and one hook for what a mixer does between them.
+
+It is longer than 250 lines because every argument is spelled out, and explained where it stands.
+"""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,4 +1,7 @@
-"""An encoder-decoder for translation with global attention, after Luong et al. 2015."""
+"""An encoder-decoder for translation with global attention, after Luong et al. 2015.
+
+It is longer than 250 lines because encoder, decoder and five scores are one network, which is read as one.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
