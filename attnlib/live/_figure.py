@@ -3,9 +3,10 @@
 import html
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from attnlib._extras import extra
@@ -14,10 +15,16 @@ with extra("attnlib.live"):
     import anywidget
     import traitlets
 
-_HERE = Path(__file__).parent
-_KIT = (_HERE / "kit.js").read_text(encoding="utf-8")
-_STARTER = (_HERE / "starter.js").read_text(encoding="utf-8")
 _WIDTH = 720
+_ASIDE = re.compile(r"^\s*//.*\n|^\s*/\*(?s:.*?)\*/\n|^\s+", re.MULTILINE)
+
+
+def _script(path: Path) -> str:
+    """A script as a page carries it: without the comments that stand on lines of their own, indentation and empty lines."""
+    return _ASIDE.sub("", path.read_text(encoding="utf-8"))
+
+
+_KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))
 
 
 class FigureError(traitlets.TraitError, ValueError):
@@ -45,6 +52,8 @@ class LiveFigure(anywidget.AnyWidget):
 
     - Its public traits, tagged ``sync=True``, are the state of the figure, plain numbers and lists. Put them into
       ``__init__`` by name and refuse what the module cannot draw with a :class:`FigureError`.
+    - ``constants`` holds by name what the module and Python must agree on: limits, tables, settings to choose from. They are
+      written in Python only; the module reads ``kit.constants``.
     - ``still()`` returns an SVG of the state as a string, drawn from numbers that ``attnlib`` computes. Two decimals are
       enough: the notebooks are compared character by character.
     - ``alt()`` says in a sentence what the still picture shows.
@@ -52,13 +61,17 @@ class LiveFigure(anywidget.AnyWidget):
     In JavaScript, define ``function render({ model, el })`` at the top level and end with ``export default { render };``:
 
     - ``kit.js`` stands in front of every module. ``kit.card`` makes the ground of the figure, which follows the theme of the
-      page, ``kit.slider`` and ``kit.button`` its controls, ``kit.html`` and ``kit.svg`` elements, ``kit.frame`` redraws once
-      per frame, ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
+      page; ``kit.layout`` puts the picture, its controls and its readings where a phone and a desk need them; ``kit.slider``,
+      ``kit.toggle`` and ``kit.button`` are controls, ``kit.reading`` a line of numbers, ``kit.html`` and ``kit.svg`` elements.
+      ``kit.plot`` draws axes, lines and dots, ``kit.canvas`` is as sharp as the screen, ``kit.drag`` moves things by mouse,
+      finger and keys, ``kit.loop`` runs over frames; ask ``kit.reducedMotion`` before you start one.
+      ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
     - What the reader does goes to the model, ``kit.store(model, { beta: 2 })``, and only there. Draw when the model changes:
-      then Python, a second view and the reader see the same state.
-    - Compute everything in pure functions, export them, and set ``el.figure = { model, readout }``, the latter a function
-      that returns the numbers shown, for a test that compares them with ``attnlib``.
-    - Return a function that undoes what outlives the element: listeners of the model, observers.
+      then Python, a second view and the reader see the same state. ``kit.run`` does it, for the theme and the size too, and
+      returns ``close``, which ``render`` returns in turn.
+    - Compute everything in pure functions, export them, and give ``kit.run`` a ``readout``, a function that returns the numbers
+      shown, for a test that compares them with ``attnlib``. It stands in ``el.figure``, with ``model``, ``draw`` and
+      ``constants``.
 
     >>> from attnlib.live import SoftmaxThermometer
     >>> figure = SoftmaxThermometer()
@@ -66,9 +79,12 @@ class LiveFigure(anywidget.AnyWidget):
     (True, ['beta', 'logits', 'seed'])
     """
 
+    constants: ClassVar[dict[str, Any]] = {}
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "_esm" not in cls.__dict__:
-            cls._esm = _KIT + Path(inspect.getfile(cls)).with_suffix(".js").read_text(encoding="utf-8")
+            constants = json.dumps(cls.constants, separators=(",", ":"), allow_nan=False)
+            cls._esm = f"{_KIT}kit.constants = {constants};\n{_script(Path(inspect.getfile(cls)).with_suffix('.js'))}"
         super().__init_subclass__(**kwargs)
 
     def still(self) -> str:

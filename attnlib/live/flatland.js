@@ -1,6 +1,7 @@
 /* Flatland: memories are valleys in the plane, queries roll down. The energy is |xi|^2 / 2 - ln(sum_i exp(beta x_i.xi)) / beta. */
 
-const EDGE = 3, SIZE = 200, TILE = 20, BANDS = 21, ARROWS = 15, MOST_TO_REST = 1000;
+const { EDGE, MOST_MEMORIES, MOST_TO_REST, LARGEST_STEP, UNCHANGED, SCENARIOS } = kit.constants;
+const SIZE = 200, TILE = 20, BANDS = 21, ARROWS = 15;
 
 /* A place of the grid along an axis, from -3 to 3. */
 const along = (index, size = SIZE) => -EDGE + (2 * EDGE * index) / (size - 1);
@@ -153,8 +154,7 @@ function paint(context, heights, { bands, lines }, image, band) {
 const STYLE = `
 .chips { gap: 6px; margin: 8px 0 10px; }
 .chips button[aria-pressed="true"] { background: var(--tint); border-color: var(--accent); font-weight: 600; }
-.columns { align-items: flex-start; display: flex; flex-wrap: wrap; gap: 12px 18px; }
-.plane { aspect-ratio: 1; border-radius: 8px; flex: 1 1 300px; max-width: 440px; min-width: 0; overflow: hidden; position: relative; }
+.plane { aspect-ratio: 1; border-radius: 8px; max-width: 440px; overflow: hidden; width: 100%; }
 canvas { height: 100%; inset: 0; pointer-events: none; position: absolute; width: 100%; }
 .point {
   background: none; border: 0; border-radius: 50%; cursor: grab; height: 28px; margin: -14px 0 0 -14px; min-height: 0; padding: 0;
@@ -165,7 +165,6 @@ canvas { height: 100%; inset: 0; pointer-events: none; position: absolute; width
 .point svg { height: 28px; pointer-events: none; width: 28px; }
 .cross { stroke: var(--ink); stroke-width: 2.2; }
 .disk { fill: var(--ground); stroke: var(--b); stroke-width: 2.2; }
-.side { flex: 1 1 250px; min-width: 0; }
 table { border-collapse: collapse; font-size: 13px; width: 100%; }
 caption { text-align: left; }
 th, td { border-bottom: 1px solid var(--grid); font-weight: 400; padding: 2px 6px 2px 0; text-align: right; }
@@ -173,33 +172,26 @@ th:first-child, td:last-child { text-align: left; }
 td:last-child { padding-left: 8px; }
 thead th { color: var(--quiet); }
 thead th:last-child { padding-left: 8px; text-align: left; }
-.sliders { margin-top: 12px; }
 `;
 
 const SETTINGS = ["memories", "queries", "beta", "step_size", "steps", "out_map", "self_attention"];
-const UNCHANGED = [1, 0, 0, 1];
 const mapped = (map) => map.some((entry, i) => entry !== UNCHANGED[i]);
 
 function render({ model, el }) {
-  const { body, stop } = kit.card(el, "Flatland", STYLE);
-  const state = () => Object.fromEntries(SETTINGS.map((name) => [name, model.get(name)]));
+  const ground = kit.card(el, "Flatland", STYLE), { body } = ground;
+  const state = () => kit.read(model, SETTINGS);
   const initial = state();
   const heights = new Float64Array(SIZE * SIZE), band = new Uint8Array(SIZE * SIZE);
-  let [readout, colours, ink, held, said] = [null, null, {}, null, 0];
+  let [readout, colours, ink, pen] = [null, null, {}, null];
 
-  const ground = kit.html("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
-  const sheet = kit.html("canvas", { "aria-hidden": "true" });
+  const relief = kit.html("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
+  const sheet = kit.canvas();
   const handles = kit.html("div", {
     role: "group",
     "aria-label": "Memories and queries. The arrow keys move a point, with shift further",
-    onpointerdown: grab,
-    onpointermove: drag,
-    onpointerup: release,
-    onpointercancel: release,
-    onkeydown: press,
   });
-  const plane = kit.html("div", { class: "plane" }, ground, sheet, handles);
-  const context = ground.getContext("2d"), pen = sheet.getContext("2d");
+  const plane = kit.html("div", { class: "picture plane" }, relief, sheet.element, handles);
+  const context = relief.getContext("2d");
   const image = context.createImageData(SIZE, SIZE);
   const points = { memories: [], queries: [] };
 
@@ -207,7 +199,6 @@ function render({ model, el }) {
   const caption = kit.html("caption", { class: "quiet" });
   const heads = ["start", "energy", "after", "bound for"].map((name) => kit.html("th", { scope: "col" }, name));
   const table = kit.html("table", {}, caption, kit.html("thead", {}, kit.html("tr", {}, ...heads)), rows);
-  const status = kit.html("div", { class: "hidden", role: "status" });
   const hint = kit.html("div", { class: "quiet" });
 
   const chips = Object.entries(SCENARIOS).map(([name, scenario]) => {
@@ -218,21 +209,19 @@ function render({ model, el }) {
   const whole = { step: 1, format: String };
   const sliders = {
     beta: kit.slider({ label: "Inverse temperature \u03b2", min: 0.05, max: 50, log: true, format: number, change: set("beta") }),
-    step_size: kit.slider({ label: "Step size \u03b3", min: 0, max: 2.5, step: 0.01, format: number, change: set("step_size") }),
+    step_size: kit.slider({ label: "Step size \u03b3", min: 0, max: LARGEST_STEP, step: 0.01, format: number, change: set("step_size") }),
     steps: kit.slider({ label: "Steps", min: 0, max: 40, ...whole, change: set("steps") }),
-    memories: kit.slider({ label: "Memories", min: 1, max: 32, ...whole, change: resize }),
+    memories: kit.slider({ label: "Memories", min: 1, max: MOST_MEMORIES, ...whole, change: resize }),
   };
+  const side = kit.html("div", {}, table, hint);
   body.append(
-    kit.html("span", { class: "title" }, "Flatland"),
     kit.html(
       "div",
       { class: "row chips", role: "group", "aria-label": "Scenarios" },
       ...chips.map(({ chip }) => chip),
       kit.button("Reset", () => kit.store(model, initial)),
     ),
-    kit.html("div", { class: "columns" }, plane, kit.html("div", { class: "side" }, table, hint)),
-    kit.html("div", { class: "row sliders" }, ...Object.values(sliders).map(({ element }) => element)),
-    status,
+    kit.layout(plane, [kit.html("div", { class: "row" }, ...Object.values(sliders).map(({ element }) => element))], side, "1.4fr"),
   );
 
   // What the reader does
@@ -243,7 +232,7 @@ function render({ model, el }) {
 
   function resize(count) {
     const { normal } = kit.generator(0);
-    const drawn = Array.from({ length: 32 }, () => [normal(), normal()]);
+    const drawn = Array.from({ length: MOST_MEMORIES }, () => [normal(), normal()]);
     kit.store(model, { memories: drawn.slice(0, count).map((point, i) => model.get("memories")[i] ?? inside(point)) });
   }
 
@@ -261,33 +250,20 @@ function render({ model, el }) {
     return null;
   }
 
-  function grab(event) {
-    const point = find(event.target);
-    if (!point || event.button !== 0) return;
-    event.preventDefault();
-    event.target.setPointerCapture(event.pointerId);
-    event.target.focus({ preventScroll: true });
-    held = point;
-  }
-
-  function drag(event) {
-    if (!held) return;
-    const { left, top, width, height } = plane.getBoundingClientRect();
-    const x = ((event.clientX - left) / width) * 2 - 1, y = 1 - ((event.clientY - top) / height) * 2;
-    move(held, [EDGE * x, EDGE * y]);
-  }
-
-  function release() {
-    held = null;
-  }
-
-  function press(event) {
-    const point = find(event.target), size = event.shiftKey ? 0.5 : 0.1;
-    const way = { ArrowLeft: [-size, 0], ArrowRight: [size, 0], ArrowDown: [0, -size], ArrowUp: [0, size] }[event.key];
-    if (!point || !way) return;
-    event.preventDefault();
-    move(point, model.get(point.kind)[point.index].map((x, i) => x + way[i]));
-  }
+  kit.drag(handles, {
+    find,
+    take(event) {
+      const point = find(event.target);
+      if (point) event.target.focus({ preventScroll: true });
+      return point;
+    },
+    move(point, event) {
+      const { left, top, width, height } = plane.getBoundingClientRect();
+      const x = ((event.clientX - left) / width) * 2 - 1, y = 1 - ((event.clientY - top) / height) * 2;
+      move(point, [EDGE * x, EDGE * y]);
+    },
+    push: (point, way) => move(point, model.get(point.kind)[point.index].map((x, i) => x + 0.1 * way[i])),
+  });
 
   // What the figure shows
 
@@ -335,11 +311,9 @@ function render({ model, el }) {
 
   /* Arrows against the gradient, the ways down and, where there is an output map, where it leads. */
   function overlay({ memories, beta, out_map }) {
-    const side = plane.clientWidth, dense = window.devicePixelRatio || 1;
+    const side = plane.clientWidth;
     if (side === 0) return;
-    if (sheet.width !== Math.round(side * dense)) sheet.width = sheet.height = Math.round(side * dense);
-    pen.setTransform(dense, 0, 0, dense, 0, 0);
-    pen.clearRect(0, 0, side, side);
+    pen = sheet.fit(side);
     const scale = side / (2 * EDGE), toX = (x) => scale * (x + EDGE), toY = (y) => scale * (EDGE - y);
     stroke(ink.flow, 1, () => {
       for (let cell = 0; cell < ARROWS * ARROWS; cell += 1) {
@@ -386,9 +360,8 @@ function render({ model, el }) {
     }));
     const what = self_attention ? "a token" : "a cross (memory) or a circle (query)", green = mapped(out_map) ? " Green: the output." : "";
     hint.textContent = `Drag ${what}, or use the arrow keys.${green}`;
-    clearTimeout(said);
     const [single, shared] = [readout.sharing.filter((s) => s === 1).length, readout.sharing.filter((s) => s > 1).length];
-    said = setTimeout(() => (status.textContent = `Of ${lines.length}, ${single} bound for one memory, ${shared} for an average`), 600);
+    ground.say(`Of ${lines.length}, ${single} bound for one memory, ${shared} for an average`);
   }
 
   function draw() {
@@ -406,35 +379,19 @@ function render({ model, el }) {
   }
 
   function dress() {
-    const theme = body.dataset.theme, style = getComputedStyle(body);
+    const theme = body.dataset.theme;
     colours = palette(theme);
     ink = {
       flow: theme === "dark" ? "rgba(255, 255, 255, 0.35)" : "rgba(20, 35, 55, 0.4)",
-      way: style.getPropertyValue("--b"),
-      output: style.getPropertyValue("--c"),
+      way: ground.colour("b"),
+      output: ground.colour("c"),
     };
   }
 
-  const redraw = kit.frame(draw);
-  const events = SETTINGS.map((name) => `change:${name}`).join(" ");
-  const sized = new ResizeObserver(redraw);
-  const themed = new MutationObserver(() => {
-    dress();
-    redraw();
-  });
-  model.on(events, redraw);
-  sized.observe(plane);
-  themed.observe(body, { attributeFilter: ["data-theme"] });
+  ground.themed(dress);
   dress();
-  draw();
-  el.figure = { model, readout: () => readout, landscape: () => heights, draw };
-  return () => {
-    clearTimeout(said);
-    model.off(events, redraw);
-    sized.disconnect();
-    themed.disconnect();
-    stop();
-  };
+  const shown = { readout: () => readout, landscape: () => heights };
+  return kit.run({ model, el, ground, names: SETTINGS, draw, watch: [plane], ...shown }).close;
 }
 
 export default { render };

@@ -1,11 +1,9 @@
 """Flatland: queries that roll down the energy of memories in the plane (chapter 3)."""
 
-import json
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import traitlets
@@ -14,7 +12,7 @@ from torch import Tensor
 from attnlib._convergence import ConvergenceWarning
 from attnlib.attention import attention_weights
 from attnlib.hopfield import descend, find_fixed_points, hopfield_energy
-from attnlib.live._figure import _KIT, FigureError, LiveFigure
+from attnlib.live._figure import FigureError, LiveFigure
 
 EDGE = 3.0
 """The plane is the square from -3 to 3."""
@@ -81,6 +79,15 @@ class Flatland(LiveFigure):
     ([2], 0.2449)
     """
 
+    constants: ClassVar[dict[str, Any]] = {
+        "EDGE": EDGE,
+        "MOST_MEMORIES": MOST_MEMORIES,
+        "MOST_QUERIES": MOST_QUERIES,
+        "MOST_TO_REST": MOST_TO_REST,
+        "LARGEST_STEP": LARGEST_STEP,
+        "UNCHANGED": UNCHANGED,
+        "SCENARIOS": SCENARIOS,
+    }
     memories = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     queries = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     beta = traitlets.Float(1.0).tag(sync=True)
@@ -88,11 +95,6 @@ class Flatland(LiveFigure):
     steps = traitlets.Int(1).tag(sync=True)
     out_map = traitlets.List(traitlets.Float(), UNCHANGED).tag(sync=True)
     self_attention = traitlets.Bool(False).tag(sync=True)
-
-    _esm = (
-        f"{_KIT}const SCENARIOS = {json.dumps(SCENARIOS, separators=(',', ':'))};\n"
-        f"{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}"
-    )
 
     def __init__(
         self,

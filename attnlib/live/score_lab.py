@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import traitlets
@@ -56,6 +56,7 @@ class ScoreLab(LiveFigure):
     (11.31, 2.63, True)
     """
 
+    constants: ClassVar[dict[str, Any]] = {"LEAST": LEAST, "MOST": MOST, "MOST_BARS": MOST_BARS}
     dimension = traitlets.Int(64).tag(sync=True)
     count = traitlets.Int(64).tag(sync=True)
     correlation = traitlets.Float(0.0).tag(sync=True)
