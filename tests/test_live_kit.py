@@ -1,4 +1,4 @@
-"""What all live figures share, in a real browser: constants of one source, layout, plots, sharp canvases, motion, moving things."""
+"""What all live figures share, in a real browser: constants of one source, layout, plots, canvases, motion, moving things."""
 
 import importlib.util
 import json
@@ -51,7 +51,7 @@ def workshop(desk: live.Desk, tmp_path: Path) -> Any:
     spec = importlib.util.spec_from_file_location("workshop", tmp_path / "workshop.py")
     sys.modules["workshop"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sys.modules["workshop"])
-    yield desk.open(sys.modules.pop("workshop").Workshop().page(), html='data-theme="light"')
+    return desk.open(sys.modules.pop("workshop").Workshop().page(), html='data-theme="light"')
 
 
 # Constants
@@ -170,7 +170,9 @@ def test_axes_have_round_numbers_inside(workshop):
 
 
 def test_plots_are_to_scale_and_break_where_a_number_is_missing(workshop):
-    frame = "kit.plot({ left: 40, top: 10, width: 200, height: 100, x: { from: 1, to: 100, log: true }, y: { from: -1, to: 3 } })"
+    frame = (
+        "kit.plot({ left: 40, top: 10, width: 200, height: 100, x: { from: 1, to: 100, log: true }, y: { from: -1, to: 3 } })"
+    )
     found = workshop.evaluate(
         f"""() => {{
         const p = {frame};
@@ -187,7 +189,10 @@ def test_plots_are_to_scale_and_break_where_a_number_is_missing(workshop):
 
 
 @pytest.mark.parametrize(
-    "desk", [{"device_scale_factor": factor} for factor in (1, 1.5, 3)], indirect=True, ids=lambda desk: desk["device_scale_factor"]
+    "desk",
+    [{"device_scale_factor": factor} for factor in (1, 1.5, 3)],
+    indirect=True,
+    ids=lambda desk: desk["device_scale_factor"],
 )
 def test_a_canvas_is_as_sharp_as_the_screen(workshop):
     found = workshop.evaluate(
@@ -205,7 +210,9 @@ def test_a_canvas_is_as_sharp_as_the_screen(workshop):
 
 @pytest.mark.parametrize("desk", [{"reduced_motion": how} for how in ("reduce", "no-preference")], indirect=True)
 def test_says_whether_motion_is_wanted(workshop):
-    assert workshop.evaluate("kit.reducedMotion()") == workshop.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches")
+    assert workshop.evaluate("kit.reducedMotion()") == workshop.evaluate(
+        "matchMedia('(prefers-reduced-motion: reduce)').matches"
+    )
     workshop.emulate_media(reduced_motion="reduce")
     assert workshop.evaluate("kit.reducedMotion()")
 
@@ -237,7 +244,9 @@ def test_a_finger_scrolls_past_the_logits_and_moves_one_by_its_grip(desk, browse
     def swipe(*points: tuple[float, float]) -> None:
         kinds = ["touchStart", *["touchMove"] * (len(points) - 1), "touchEnd"]
         for kind, point in zip(kinds, [*points, None], strict=True):
-            wire.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": point[0], "y": point[1]}] if point else []})
+            wire.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": point[0], "y": point[1]}] if point else []}
+            )
             page.wait_for_timeout(30)
 
     x, y = figure.place(0, -2.5)  # far below the grip of the first logit, which is at 1

@@ -55,7 +55,9 @@ class SoftmaxThermometer(LiveFigure):
             raise FigureError(f"logits has {len(logits)} entries; expected 1 to {MOST_KEYS}")
         for logit in logits:
             if not abs(logit) <= LARGEST_LOGIT:  # a NaN fails it too
-                raise FigureError(f"logits has the entry {logit}; expected numbers between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}")
+                raise FigureError(
+                    f"logits has the entry {logit}; expected numbers between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}"
+                )
         return logits
 
     @traitlets.validate("beta")
