@@ -58,7 +58,8 @@ class LiveFigure(anywidget.AnyWidget):
       enough: the notebooks are compared character by character.
     - ``alt()`` says in a sentence what the still picture shows.
 
-    In JavaScript, define ``function render({ model, el })`` at the top level and end with ``export default { render };``:
+    In JavaScript, define ``function render({ model, el })`` at the top level and end with ``export default { render };``. On a
+    page without a kernel it is also given ``page: true``.
 
     - ``kit.js`` stands in front of every module. ``kit.card`` makes the ground of the figure, which follows the theme of the
       page; ``kit.layout`` puts the picture, its controls and its readings where a phone and a desk need them; ``kit.slider``,

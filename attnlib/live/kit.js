@@ -26,6 +26,7 @@ const kit = (() => {
 .frozen .phase::before { background: var(--a); border-radius: 1px; }
 .row { align-items: center; display: flex; flex-wrap: wrap; gap: 8px 20px; }
 .row:has(> button) { gap: 8px 10px; }
+.row:has(> .slider) { align-items: flex-start; }
 .layout { display: grid; gap: 12px 22px; grid-template-columns: minmax(0, 1fr); }
 .controls { display: grid; gap: 8px; }
 @container (min-width: 560px) {
@@ -36,6 +37,7 @@ const kit = (() => {
 .picture > svg { width: 100%; }
 .slider { align-items: baseline; display: grid; flex: 1 1 220px; gap: 0 8px; grid-template-columns: 1fr auto; min-width: 0; }
 .slider b { font-weight: 600; }
+.slider small { grid-column: 1 / -1; }
 .slider span.mark { grid-column: 1 / -1; height: 0; position: relative; }
 .slider span.mark i { border-left: 2px solid var(--ink); height: 18px; position: absolute; top: 3px; }
 .slider input {
@@ -192,13 +194,14 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
   }
 
   /* A labelled range: { element, set, mark }. With log the scale is logarithmic and a step is about 2 %. mark(value, words) puts
-     a line on the scale, or takes it away when the value is not on it. */
+     a line on the scale and words below it, or takes them away when the value is not on the scale. */
   function slider({ label, min, max, step = 1, log = false, format = String, change }) {
     const [to, from] = log ? [Math.log10, (place) => Number((10 ** place).toPrecision(4))] : [Number, Number];
     const moved = () => change(from(Number(input.value)));
     const input = html("input", { type: "range", min: to(min), max: to(max), step: log ? 0.01 : step, oninput: moved });
     const shown = html("b", { "aria-hidden": "true" }), tick = html("i"), track = html("span", { class: "mark" });
-    const element = html("label", { class: "slider" }, html("span", {}, label), shown, track, input);
+    const note = html("small", { "aria-hidden": "true", class: "quiet" });
+    const element = html("label", { class: "slider" }, html("span", {}, label), shown, track, input, note);
     const set = (value) => {
       input.value = to(value);
       input.setAttribute("aria-valuetext", format(value));
@@ -208,7 +211,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
       const place = (to(value) - to(min)) / (to(max) - to(min)), on = place >= 0 && place <= 1;
       track.replaceChildren(...(on ? [tick] : []));
       tick.style.left = `calc(${100 * place}% + ${7 - 16 * place}px)`; // a browser's thumb is 16 wide
-      input.title = on ? words : "";
+      note.textContent = on ? words : "";
     };
     return { element, set, mark };
   }
