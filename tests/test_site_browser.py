@@ -172,7 +172,7 @@ def test_a_build_in_which_nothing_changed_changes_nothing(book, tmp_path):
     assert len(before["_static/book.css"]) > 300_000
 
 
-@pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
+@pytest.mark.parametrize("path", CHAPTERS)
 def test_pictures_keep_their_shape_and_come_when_they_are_near(tab, book, path):
     page = tab.open(path)
     pictures = page.evaluate(
@@ -190,6 +190,39 @@ def test_pictures_keep_their_shape_and_come_when_they_are_near(tab, book, path):
         assert sized
     lazy = [image.get("loading") for image in parsed(book.html / path).select("article img[src*=_images]")]
     assert set(lazy) == {"lazy"}
+
+
+# The first screen
+
+
+@pytest.mark.parametrize("tab", [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], indirect=True, ids=str)
+def test_first_screen_says_what_for_whom_and_where_to_start_and_can_be_played_with(tab):
+    page = tab.open("book/index.html")
+    page.set_viewport_size({"width": page.viewport_size["width"], "height": 844})
+    screen = page.locator(".first-screen")
+    said = [*screen.locator("p").all()[:2], *screen.locator("a.button").all()]
+    assert [part.inner_text() for part in said[2:]] == ["Play in flatland", "Start at chapter 1", "Why it is true"]
+    for part in said:
+        box = part.bounding_box()
+        assert 0 < box["y"] < box["y"] + box["height"] < 844
+    plane = screen.locator(".plane").bounding_box()
+    shown = plane["y"] + plane["height"] * (1 if page.viewport_size["width"] > 500 else 0.5)
+    assert shown < 844
+    if page.viewport_size["width"] > 500:
+        slider = screen.get_by_role("slider").bounding_box()
+        assert slider["y"] + slider["height"] < 844
+    screen.get_by_role("button", name="query 1").press("Shift+ArrowLeft")
+    readout = screen.locator("[data-live]").evaluate(
+        "box => [box.figure.model.get('queries')[0][0], box.figure.readout().sharing]"
+    )
+    assert readout == [pytest.approx(-0.2), [1]]
+
+
+def test_table_of_chapters_names_pages_in_words(book):
+    links = parsed(book.html / "book/index.html").select("article table a")
+    assert len(links) == len(NOTEBOOKS)
+    for link in links:
+        assert re.match(r"^[A-Za-z][a-z]{3,}", link.get_text()), link.get_text()
 
 
 # Equations and the keyboard

@@ -1,9 +1,9 @@
 """What Jupyter Book leaves to be done on the pages of the site: their weight, and what stands in their heads.
 
-A Sphinx extension; ``_config.yml`` names it. Each page gets its address, and its first sentence as the description that search
-engines and messengers show. Afterwards the built pages lose what they pay for and do not use: a script of 1.5 MB that draws the
-icons which a font draws too, the two thousand icons of that font that no page shows, nine style sheets where one does, MathJax
-where there is no formula, and its other editions.
+A Sphinx extension; ``_config.yml`` names it. Markdown pages may hold live figures, by a directive. Each page gets its address,
+and its first sentence as the description that search engines and messengers show. Afterwards the built pages lose what they pay
+for and do not use: a script of 1.5 MB that draws the icons which a font draws too, the two thousand icons of that font that no
+page shows, nine style sheets where one does, MathJax where there is no formula, and its other editions.
 """
 
 import base64
@@ -17,9 +17,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import course
+import yaml
+from docutils import nodes
+from docutils.parsers.rst import Directive
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from PIL import Image
+
+import attnlib.live
 
 CARD = "_static/card.png"  # 1200 x 630, what a messenger shows beside a link
 SHEET = "book.css"  # all style sheets of a page, below _static
@@ -35,6 +40,26 @@ _IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<folder>[^"]*_images/)(?P<name>[^"/]
 _FONTS = {"Font Awesome\\ 6 Free": ("fa-solid-900.ttf", 900), "Font Awesome\\ 6 Brands": ("fa-brands-400.ttf", 400)}
 # Drawn by a style sheet or a script, so that no page names them: a chevron and a cross.
 _UNNAMED = {"chevron-down", "angle-down", "xmark"}
+
+
+class Live(Directive):
+    """A live figure on a Markdown page: its class, and below it, as YAML, the traits that are not to have their defaults."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        kind, traits = self.arguments[0], yaml.safe_load("\n".join(self.content)) or {}
+        figure = getattr(attnlib.live, kind, None)
+        if not (isinstance(figure, type) and issubclass(figure, attnlib.live.LiveFigure)):
+            raise self.error(f"live figure {kind!r}; expected one of {', '.join(attnlib.live.__all__)}")
+        try:
+            page = figure(**traits).page()
+        except (TypeError, ValueError) as error:
+            raise self.error(f"live figure {kind}: {error}") from error
+        for part in Path(attnlib.live.__file__).parent.iterdir():
+            self.state.document.settings.record_dependencies.add(str(part))
+        return [nodes.raw("", page, format="html")]
 
 
 def address(app: Any, config: Any) -> None:
@@ -209,6 +234,7 @@ def finish(app: Any, trouble: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
+    app.add_directive("live", Live)
     app.connect("config-inited", address, priority=100)
     app.connect("html-page-context", head, priority=900)
     app.connect("build-finished", finish, priority=900)
