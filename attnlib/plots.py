@@ -1,5 +1,6 @@
 """Figures of the course: one style sheet, and the few drawings that several pages share. Needs ``attnlib[book]``."""
 
+import sys
 from collections.abc import Callable
 
 import torch
@@ -19,11 +20,18 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = "#0072B2", "#D55E00", "#009E73", "#
 def use_style() -> None:
     """Switch matplotlib to the style sheet of the course (``attnlib/plots.mplstyle``).
 
+    In a notebook pictures get twice the pixels, for dense screens, and say how large they are to be shown.
+
     >>> use_style()
     >>> plt.rcParams["axes.prop_cycle"].by_key()["color"][0] == BLUE
     True
     """
     plt.style.use("attnlib.plots")
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        from matplotlib_inline.config import InlineBackend
+
+        InlineBackend.instance(parent=ipython.get_ipython()).figure_formats = {"retina"}
 
 
 def grid(

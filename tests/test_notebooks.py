@@ -1,5 +1,8 @@
 """The chapters' notebooks: their form, their measures, their claims, and that executing them again changes no byte."""
 
+import ast
+import base64
+import io
 import json
 import re
 import shutil
@@ -15,6 +18,7 @@ import reading
 import sync_pages
 import yaml
 from execute_notebooks import tidy
+from PIL import Image
 
 PAGES = course.notebooks()
 every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -22,6 +26,15 @@ every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 
 def lines(cell):
     return len(cell.source.splitlines())
+
+
+def lines_of_code(cell):
+    """A claim counts as one line, however long its sentence is: that is prose."""
+    plain = re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source)
+    calls = [
+        node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "claim"
+    ]
+    return lines(cell) - sum(call.end_lineno - call.lineno for call in calls)
 
 
 def pictures(cell):
@@ -66,11 +79,34 @@ def test_every_figure_has_a_caption_and_an_alternative_text(path):
 
 
 @every_page
+def test_pictures_have_two_pixels_for_one_and_say_so(path):
+    """And few colours, which keeps them small."""
+    for cell in course.code_cells(course.read(path)):
+        for output in pictures(cell):
+            with Image.open(io.BytesIO(base64.b64decode(output.data["image/png"]))) as picture:
+                shown = output.metadata["image/png"]
+                assert picture.size == pytest.approx((2 * shown["width"], 2 * shown["height"]), abs=1)
+                assert picture.mode == "P"
+
+
+@every_page
+def test_style_sheet_is_the_only_place_of_fonts_and_colours(path):
+    for cell in course.code_cells(course.read(path)):
+        found = re.findall(r"#[0-9a-fA-F]{6}\b|\bdpi\b|fontsize|fontfamily|rcParams", cell.source)
+        assert not found, cell.source
+        if "plt." in cell.source:
+            words = [
+                n.value for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            ]
+            assert not [said for said in words if re.search(r"\b(?:beta|sigma|sqrt)\b", said)], cell.source
+
+
+@every_page
 def test_keeps_the_measures_of_a_page(path):
     nb = course.read(path)
     sizes = [lines(cell) for cell in course.code_cells(nb)]
     assert 15 <= len(sizes) <= 35
-    assert statistics.median(sizes) <= 8
+    assert statistics.median(map(lines_of_code, course.code_cells(nb))) <= 8
     assert max(sizes) <= 25, max(course.code_cells(nb), key=lines).source
     assert 1500 <= course.words(nb) <= 3500
 
@@ -284,6 +320,30 @@ def test_page_of_claims_is_up_to_date():
     assert (course.ROOT / make_claims.PAGE).read_text(encoding="utf-8") == make_claims.page(), "run: make notebooks"
 
 
+LEANS = re.compile(r"(?:And|Which|Where it|It|Its|There|Then|This|These|They|So|But)\b")
+IN_LETTERS = re.compile(r"(?<![\\\w])(?:beta|sigma|rho|lambda|kappa)\b|\bsqrt|\^")
+
+
+@every_page
+def test_sentences_of_claims_stand_alone(path):
+    """As far as a program can tell: a sentence, not a fragment that leans on the claim before it, short enough to be read."""
+    shown = [one for cell in course.code_cells(course.read(path)) for one in course.claims_shown(cell)]
+    for claim in shown:
+        assert re.match(r"[A-Z$].{12,98}\.$", claim.sentence), claim
+        assert not LEANS.match(claim.sentence), claim
+        assert not IN_LETTERS.search(re.sub(r"\$[^$]*\$", "", claim.sentence)), claim
+    assert len({claim.sentence for claim in shown}) == len(shown)
+
+
+@every_page
+def test_about_one_claim_a_section_is_the_key(path):
+    nb = course.read(path)
+    prose = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
+    sections = len(re.findall(r"^##+ \d", prose, re.MULTILINE))
+    key = [one.id for cell in course.code_cells(nb) for one in course.claims_shown(cell) if one.key]
+    assert sections / 2 <= len(key) <= sections + 1
+
+
 def code_cell(source, *shown):
     outputs = [
         {
@@ -318,8 +378,8 @@ def test_sanitizer_masks_what_was_measured_and_nothing_else():
 
     rules = re.findall(r"^regex: (.*)\nreplace: (.*)$", (course.ROOT / "tests/nbval_sanitize.cfg").read_text(), re.MULTILINE)
 
-    def masked(id, sentence, measured, bound):
-        made = Claim(id, sentence, measured, bound)
+    def masked(id, sentence, measured, bound, key=False):
+        made = Claim(id, sentence, measured, bound, key)
         shown = [str(made), made._repr_html_()]
         for regex, replacement in rules:
             shown = [re.sub(regex, replacement, one) for one in shown]
@@ -329,6 +389,7 @@ def test_sanitizer_masks_what_was_measured_and_nothing_else():
     assert masked("3.2", "a sentence", "0.5", "< 1e-06") == reference
     for other in [("3.3", "a sentence", "1", "< 1e-06"), ("3.2", "another", "1", "< 1e-06"), ("3.2", "a sentence", "1", "< 2")]:
         assert all(one != two for one, two in zip(masked(*other), reference, strict=True))
+    assert masked("3.2", "a sentence", "0.5", "< 1e-06", True) == masked("3.2", "a sentence", "−2 × 10⁻⁸", "< 1e-06", True)
 
 
 # Executing again

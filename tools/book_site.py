@@ -29,6 +29,7 @@ import attnlib.live
 CARD = "_static/card.png"  # 1200 x 630, what a messenger shows beside a link
 SHEET = "book.css"  # all style sheets of a page, below _static
 MOST = 300  # characters of a description
+WIDE = 830  # pixels: from here on a figure's words would be too small for a phone, where it scrolls instead
 _ICON = re.compile(r'class="[^"]*?\b(?:fas|fab|fa-solid|fa-brands)\b[^"]*"')
 _ICON_RULE = re.compile(r'(?P<names>(?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\(?P<point>[0-9a-f]+)"\}')
 _ICON_SCRIPT = re.compile(r'\s*<!-- So that users can add custom icons -->\s*<script src="[^"]*fontawesome\.js[^"]*"></script>')
@@ -37,6 +38,9 @@ _PRELOAD = re.compile(r'\s*<!-- Pre-loaded scripts[^>]*-->|\s*<link rel="preload
 _OPTIONS = re.compile(r'<script src="[^"]*_static/documentation_options\.js[^"]*"></script>')
 _IMPORT = re.compile(r'@import "([^"]+)";')
 _IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<folder>[^"]*_images/)(?P<name>[^"/]+)"[^>]*>')
+_CLAIMS = re.compile(r'(?:<div class="output text_html"><div class="claim\b.*?</div></div>\s*)+', re.DOTALL)
+_CLAIM = re.compile(r'<div class="output text_html"><div class="claim(?P<key> key)?".*?</div></div>', re.DOTALL)
+_SHOWN = re.compile(r'\sstyle="width: (\d+)px; height: (\d+)px;"')
 _FONTS = {"Font Awesome\\ 6 Free": ("fa-solid-900.ttf", 900), "Font Awesome\\ 6 Brands": ("fa-brands-400.ttf", 400)}
 # Drawn by a style sheet or a script, so that no page names them: a chevron and a cross.
 _UNNAMED = {"chevron-down", "angle-down", "xmark"}
@@ -84,8 +88,27 @@ def description(body: str) -> str:
     return words[:whole] if whole else words[: words[:MOST].rfind(" ")] + " \u2026"
 
 
+def claims(body: str) -> str:
+    """A page's claims in the site's style: formulas to be set, the key claims of a cell first, the others folded if many."""
+
+    def cell(shown: re.Match[str]) -> str:
+        key, other = [], []
+        for found in _CLAIM.finditer(shown[0]):
+            line = re.sub(r' style="[^"]*"', "", found[0])  # what a notebook brings along because it has no style sheet
+            line = re.sub(r"\$([^$]+)\$", r'<span class="math notranslate nohighlight">\\(\1\\)</span>', line)
+            (key if found["key"] else other).append(line)
+        if len(other) > (1 if key else 2):
+            summary = f"<summary>{len(other)} {'more ' if key else ''}checks</summary>"
+            other = [f'<details class="checks">{summary}', *other, "</details>"]
+        return "".join(key + other) + "\n"
+
+    return _CLAIMS.sub(cell, body)
+
+
 def head(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Description, social card, and MathJax only where something is to be set."""
+    """Claims, description, social card, and MathJax only where something is to be set."""
+    if context.get("body"):
+        context["body"] = claims(context["body"])
     formulas = re.search(r'class="math\b', context.get("body") or "")
     if not formulas:
         context["script_files"] = [script for script in context["script_files"] if "mathjax/" not in str(script.filename or "")]
@@ -191,7 +214,11 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
     def image(found: re.Match[str]) -> str:
         file, width, height = sizes.get(Path(found["name"]).stem, (found["name"], 0, 0))
         tag = found[0].replace(found["folder"] + found["name"], found["folder"] + file)
+        shown = _SHOWN.search(tag)
+        if shown:  # a notebook says how large its dense picture is to be; as attributes, so that it can shrink in proportion
+            tag, width, height = tag.replace(shown[0], ""), int(shown[1]), int(shown[2])
         more = f' width="{width}" height="{height}"' if width and not re.search(r"\s(?:width|height)=", tag) else ""
+        more += ' class="wide"' if width > WIDE and "class=" not in tag else ""
         more += "" if "loading=" in tag else ' loading="lazy"'
         return tag.replace("<img", f"<img{more}", 1)
 

@@ -11,13 +11,24 @@ import nbformat
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-CLAIM_LINE = re.compile(r"claim (\S+) \| (.+?) \| measured (.+?) \| bound (.+?) \| \u2713")
+CLAIM_LINE = re.compile(r"(key )?claim (\S+) \| (.+?) \| measured (.+?) \| bound (.+?) \| \u2713")
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 _MATH_OR_CODE = re.compile(r"```.*?```|\$\$.*?\$\$(?:\s*\([\w-]+\))?|\$[^$\n]+\$|`[^`\n]+`", re.DOTALL)
 _TAG_OR_TARGET = re.compile(r"<[^>]+>|\]\([^)]*\)")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A claim as the output of a cell shows it."""
+
+    id: str
+    sentence: str
+    measured: str
+    bound: str
+    key: bool
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ def claims_asked(cell: Any) -> list[str | None]:
     return [first.value if isinstance(first, ast.Constant) else None for first in firsts]
 
 
-def claims_shown(cell: Any) -> list[tuple[str, str, str]]:
-    """The claims in a cell's outputs, each as id, sentence, bound."""
+def claims_shown(cell: Any) -> list[Shown]:
+    """The claims in a cell's outputs."""
     texts = [o.get("text", "") if o.output_type == "stream" else o.get("data", {}).get("text/plain", "") for o in cell.outputs]
-    return [(id, sentence, bound) for id, sentence, _, bound in CLAIM_LINE.findall("\n".join(texts))]
+    return [Shown(*parts, key=bool(key)) for key, *parts in CLAIM_LINE.findall("\n".join(texts))]

@@ -44,6 +44,32 @@
     both.append(formula, after);
   }
 
+  // The page of all claims gets a filter: by chapter, by words, key claims only.
+  const filter = (page) => {
+    const sections = [...page.querySelectorAll(":scope > section")];
+    const rows = [...page.querySelectorAll("tbody tr")].map((row) => ({ row, section: row.closest("section"), words: row.textContent.toLowerCase(), key: Boolean(row.querySelector(".claim-mark")) }));
+    const form = document.createElement("form");
+    form.className = "claims-filter";
+    form.role = "search";
+    form.innerHTML = `<label>Chapter <select><option value="">all</option></select></label>
+      <label>Words <input type="search" autocomplete="off" spellcheck="false"></label>
+      <label><input type="checkbox"> key claims only</label> <output aria-live="polite"></output>`;
+    const [chapter, wanted, key] = form.elements;
+    for (const section of sections) chapter.add(new Option(section.querySelector("h2").firstChild.data, section.id));
+    const show = () => {
+      const words = wanted.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const one of rows) one.row.hidden = (chapter.value && one.section.id !== chapter.value) || (key.checked && !one.key) || !words.every((word) => one.words.includes(word));
+      for (const section of sections) section.hidden = !section.querySelector("tbody tr:not([hidden])");
+      form.querySelector("output").value = `${rows.filter((one) => !one.row.hidden).length} of ${rows.length} claims`;
+    };
+    form.addEventListener("input", show);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    sections[0].before(form);
+    show();
+  };
+  const claims = document.querySelector("section#all-claims");
+  if (claims) filter(claims);
+
   // A wide equation breaks: after a wide space, before a relation, before a plus or minus, rather outside brackets than in them.
   const relations = new Set([..."=<>≤≥≈≠≡∼≃≅∝∈→←↔⇒⇐⇔⟶⟹≪≫≲≳↦⪅⪆"]);
   const sums = new Set([..."+−±"]);
