@@ -40,7 +40,8 @@ def plain(tex: str) -> str:
         words = re.sub(rf"\\sqrt{part}", lambda f: f"√({f[1] or f[2]})", words)
         words = re.sub(r"([_^])\{([^{}]*)\}", lambda f: f[1] + (f[2] if len(f[2]) < 4 else _whole(f[2])), words)
     words = re.sub(r"\\([a-zA-Z]+)", lambda found: _sign(found[1]), words)
-    return " ".join(re.sub(r"[{}$\\]", "", words).split())
+    words = " ".join(re.sub(r"[{}$\\]", "", words).split())
+    return re.sub(r"(?<=\() | (?=[),])", "", words)
 
 
 def _whole(part: str) -> str:
