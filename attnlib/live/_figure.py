@@ -17,11 +17,13 @@ with extra("attnlib.live"):
 
 _WIDTH = 720
 _ASIDE = re.compile(r"^\s*//.*\n|^\s*/\*(?s:.*?)\*/\n|^\s+", re.MULTILINE)
+_STYLE = re.compile(r"(?<= = `\n)[^`]*(?=`;\n)")
+_AROUND = re.compile(r";?\s*([{};,]|(?<=[\w-]):(?= ))\s*")
 
 
 def _script(path: Path) -> str:
-    """A script as a page carries it: without the comments that stand on lines of their own, indentation and empty lines."""
-    return _ASIDE.sub("", path.read_text(encoding="utf-8"))
+    """A script as a page carries it: without comments on lines of their own, indentation, and the spaces of its style sheet."""
+    return _STYLE.sub(lambda style: _AROUND.sub(r"\1", style[0]), _ASIDE.sub("", path.read_text(encoding="utf-8")))
 
 
 _KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))

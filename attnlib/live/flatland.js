@@ -1,7 +1,8 @@
 /* Flatland: memories are valleys in the plane, queries roll down. The energy is |xi|^2 / 2 - ln(sum_i exp(beta x_i.xi)) / beta. */
 
-const { EDGE, MOST_MEMORIES, MOST_QUERIES, MOST_STEPS, MOST_TO_REST, LARGEST_BETA, LARGEST_STEP, HOTTEST, COLDEST, TOGETHER, UNCHANGED, SCENARIOS } =
+const { EDGE, MOST_MEMORIES, MOST_QUERIES, MOST_STEPS, MOST_TO_REST, LARGEST_BETA, LARGEST_STEP, HOTTEST, COLDEST, TOGETHER, UNCHANGED, PLANE, SCENES } =
   kit.constants;
+const { html, numeral, store, svg } = kit;
 const SIZE = 200, TILE = 20, LEVELS = 22, ARROWS = 15;
 
 /* A place of the grid along an axis, from -3 to 3. */
@@ -246,30 +247,21 @@ export function landscape(memories, beta, into = new Float64Array(SIZE * SIZE)) 
 
 // What is painted
 
-const SHADES = {
-  light: ["2f7fba", "6baed6", "c6dbef", "f7fbff"],
-  dark: ["08111c", "142c47", "294f78", "4a78a6"],
-};
 /* One hue, in degrees, for each basin; saturation, and lightness at the bottom and at the top. */
 const HUES = [208, 28, 160, 320, 52, 262, 100, 0, 185, 235];
-const TINT = { light: [0.46, 0.58, 0.96], dark: [0.4, 0.1, 0.36] };
+const TINT = { light: [0.5, 0.56, 0.97], dark: [0.4, 0.1, 0.36] };
 const TONES = 64;
 
-/* 32-bit pixels, TONES for the plain landscape and as many for each hue: from the bottom up. */
+/* 32-bit pixels, TONES for each hue, from the bottom up. */
 function palette(theme) {
   const pixel = ([r, g, b]) => (255 << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r);
-  const stops = SHADES[theme].map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
-  const plain = (share) => {
-    const place = share * (stops.length - 1), from = Math.min(Math.floor(place), stops.length - 2);
-    return stops[from].map((one, i) => one + (place - from) * (stops[from + 1][i] - one));
-  };
   const [strong, deep, high] = TINT[theme];
-  const tinted = (hue) => (share) => {
-    const light = deep + share * (high - deep), size = strong * Math.min(light, 1 - light);
-    return [0, 8, 4].map((turn) => (turn + hue / 30) % 12).map((at) => 255 * (light - size * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
-  };
-  const ramp = (colour) => Array.from({ length: TONES }, (_, tone) => pixel(colour(tone / (TONES - 1))));
-  return Int32Array.from([plain, ...HUES.map(tinted)].flatMap(ramp));
+  const ramp = (hue) => Array.from({ length: TONES }, (_, tone) => {
+    const light = deep + (tone / (TONES - 1)) * (high - deep), size = strong * Math.min(light, 1 - light);
+    const turns = [0, 8, 4].map((turn) => (turn + hue / 30) % 12);
+    return pixel(turns.map((at) => 255 * (light - size * Math.max(-1, Math.min(at - 3, 9 - at, 1)))));
+  });
+  return Int32Array.from(HUES.flatMap(ramp));
 }
 
 /* The levels of the contours lie closer together near the bottom, where the valleys are: a height's share of the whole, bent. */
@@ -292,7 +284,7 @@ function paint(context, heights, [low, high], colours, labels, image) {
     const from = row * SIZE, to = (SIZE - 1 - row) * SIZE;
     for (let column = 0; column < SIZE; column += 1) {
       const tone = (TABLE[(heights[from + column] - low) * scale | 0] * (TONES - 0.01)) | 0;
-      pixels[to + column] = colours[(labels ? 1 + (labels[from + column] % HUES.length) : 0) * TONES + tone];
+      pixels[to + column] = colours[(labels ? labels[from + column] % HUES.length : 0) * TONES + tone];
     }
   }
   context.putImageData(image, 0, 0);
@@ -393,9 +385,9 @@ function render({ model, el, page = false }) {
   const solved = new Set(), points = { memories: [], queries: [] };
   let [readout, colours, ink, tinted, time, beta_c, asked, settled] = [null, null, {}, true, null, null, "", 0];
 
-  const relief = kit.html("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" }), sheet = kit.canvas();
+  const relief = html("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" }), sheet = kit.canvas();
   const context = relief.getContext("2d"), image = context.createImageData(SIZE, SIZE);
-  const handles = kit.html("div", {
+  const handles = html("div", {
     role: "group",
     "aria-label": "Memories and queries. The arrow keys move a point, with shift further; delete takes it away",
     style: "inset: 0; position: absolute",
@@ -406,24 +398,24 @@ function render({ model, el, page = false }) {
     onfocusin: (event) => light(find(event.target)),
     onfocusout: () => light(null),
   });
-  const plane = kit.html("div", { class: "picture plane" }, relief, sheet.element, handles);
+  const plane = html("div", { class: "picture plane" }, relief, sheet.element, handles);
 
-  const rows = kit.html("tbody", {
+  const rows = html("tbody", {
     onpointerover: (event) => light(owner([...rows.children].indexOf(event.target.closest("tr")))),
     onpointerout: () => light(null),
   });
-  const caption = kit.html("caption", { class: "quiet" });
-  const heads = ["query", "energy", "after", "bound for"].map((name) => kit.html("th", { scope: "col" }, name));
-  const table = kit.html("table", {}, caption, kit.html("thead", {}, kit.html("tr", {}, ...heads)), rows);
-  const graph = kit.svg("svg", { height: 124, role: "img" }), strip = kit.html("div", { class: "strip" }, graph);
-  const bar = kit.svg("svg", { height: 30, role: "img" }), depth = kit.html("div", { class: "depth" }, bar);
-  const hint = kit.html("div", { class: "quiet" });
-  const tasks = CHALLENGES.map(([words]) => kit.html("li", {}, words));
-  const challenges = kit.html("div", { class: "tasks" }, kit.html("b", {}, "Can you \u2026"), kit.html("ol", {}, ...tasks));
+  const caption = html("caption", { class: "quiet" });
+  const heads = ["query", "energy", "after", "bound for"].map((name) => html("th", { scope: "col" }, name));
+  const table = html("table", {}, caption, html("thead", {}, html("tr", {}, ...heads)), rows);
+  const graph = svg("svg", { height: 124, role: "img" }), strip = html("div", { class: "strip" }, graph);
+  const bar = svg("svg", { height: 30, role: "img" }), depth = html("div", { class: "depth" }, bar);
+  const hint = html("div", { class: "quiet" });
+  const tasks = CHALLENGES.map(([words]) => html("li", {}, words));
+  const challenges = html("div", { class: "tasks" }, html("b", {}, "Can you \u2026"), html("ol", {}, ...tasks));
 
-  const chips = Object.entries(SCENARIOS).map(([name, scenario]) => {
-    const settings = { ...initial, out_map: UNCHANGED, self_attention: false, ...scenario };
-    return { settings, chip: kit.button(name, () => kit.store(model, settings)) };
+  const chips = Object.entries(SCENES).map(([name, scene]) => {
+    const settings = { ...initial, out_map: UNCHANGED, self_attention: false, ...PLANE, ...scene };
+    return { settings, chip: kit.button(name, () => store(model, settings)) };
   });
   const whole = { step: 1, format: String };
   const sliders = {
@@ -436,26 +428,26 @@ function render({ model, el, page = false }) {
   const play = kit.button("\u25b6 Descend", () => descent.start());
   const adds = [["Add a memory", "memories"], ["Add a query", "queries"]].map(([label, kind]) => kit.button(label, () => add(kind)));
   const link = kit.button("Copy a link", copy);
-  const row = (...parts) => kit.html("div", { class: "row" }, ...parts);
+  const row = (...parts) => html("div", { class: "row" }, ...parts);
   if (compact) {
     ground.head.remove();
     body.append(kit.layout(plane, [sliders.beta.element, hint]));
   } else {
     body.append(
-      kit.html(
+      html(
         "div",
         { class: "row chips", role: "group", "aria-label": "Scenarios" },
         ...chips.map(({ chip }) => chip),
-        kit.button("Reset", () => kit.store(model, initial)),
+        kit.button("Reset", () => store(model, initial)),
       ),
       kit.layout(
-        kit.html("div", {}, plane, depth),
+        html("div", {}, plane, depth),
         [
           row(sliders.beta.element, sliders.step_size.element),
           row(sliders.steps.element, sliders.memories.element),
           row(play, ...adds, ...(page ? [link] : []), tint.element),
         ],
-        kit.html("div", { class: "side" }, table, strip, hint),
+        html("div", { class: "side" }, table, strip, hint),
         "1.4fr",
       ),
       challenges,
@@ -465,7 +457,7 @@ function render({ model, el, page = false }) {
   // What the reader does
 
   function set(name) {
-    return (value) => kit.store(model, { [name]: value });
+    return (value) => store(model, { [name]: value });
   }
 
   const drawn = (seed, count) => {
@@ -474,14 +466,14 @@ function render({ model, el, page = false }) {
   };
 
   function resize(count) {
-    kit.store(model, { memories: drawn(0, MOST_MEMORIES).slice(0, count).map((point, i) => model.get("memories")[i] ?? point) });
+    store(model, { memories: drawn(0, MOST_MEMORIES).slice(0, count).map((point, i) => model.get("memories")[i] ?? point) });
   }
 
   /* A new point, where the reader wants it or somewhere, and the keyboard's focus on it. */
   function add(kind, where) {
     const old = model.get(kind);
     if (old.length >= { memories: MOST_MEMORIES, queries: MOST_QUERIES }[kind]) return;
-    kit.store(model, { [kind]: [...old, inside(where ?? drawn(old.length + 41, 1)[0])] });
+    store(model, { [kind]: [...old, inside(where ?? drawn(old.length + 41, 1)[0])] });
     draw();
     points[kind].at(-1)?.focus({ preventScroll: true });
   }
@@ -490,13 +482,13 @@ function render({ model, el, page = false }) {
     const point = find(event.target), least = { memories: 1, queries: 0 };
     if (!point || compact || !["Delete", "Backspace"].includes(event.key) || model.get(point.kind).length <= least[point.kind]) return;
     event.preventDefault();
-    kit.store(model, { [point.kind]: model.get(point.kind).filter((_, i) => i !== point.index) });
+    store(model, { [point.kind]: model.get(point.kind).filter((_, i) => i !== point.index) });
     draw();
     (points[point.kind][point.index] ?? points[point.kind].at(-1) ?? points.memories[0]).focus({ preventScroll: true });
   }
 
   function move({ kind, index }, point) {
-    kit.store(model, { [kind]: model.get(kind).map((old, i) => (i === index ? inside(point) : old)) });
+    store(model, { [kind]: model.get(kind).map((old, i) => (i === index ? inside(point) : old)) });
   }
 
   function find(element) {
@@ -539,7 +531,7 @@ function render({ model, el, page = false }) {
 
   function visit() {
     const [key, text] = location.hash.slice(1).split("--"), found = key === name && text ? fromAddress(text) : null;
-    if (found) kit.store(model, found);
+    if (found) store(model, found);
   }
 
   async function copy() {
@@ -575,15 +567,15 @@ function render({ model, el, page = false }) {
   function arrange(kind, count) {
     const label = (index) => {
       const [x, y] = kind === "memories" ? [26, 12] : [16, 20];
-      return kit.svg("text", { class: "number", x, y, "text-anchor": "middle" }, String(index + 1));
+      return svg("text", { class: "number", x, y, "text-anchor": "middle" }, String(index + 1));
     };
     const shape = kind === "memories"
-      ? () => kit.svg("path", { class: "cross", d: "M11 11l10 10m0 -10l-10 10" })
-      : () => kit.svg("circle", { class: "disk", cx: 16, cy: 16, r: 8.5 });
+      ? () => svg("path", { class: "cross", d: "M11 11l10 10m0 -10l-10 10" })
+      : () => svg("circle", { class: "disk", cx: 16, cy: 16, r: 8.5 });
     while (points[kind].length > count) points[kind].pop().remove();
     while (points[kind].length < count) {
-      const drawing = kit.svg("svg", { "aria-hidden": "true" }, shape(), label(points[kind].length));
-      const point = kit.html("button", { type: "button", class: "point" }, drawing);
+      const drawing = svg("svg", { "aria-hidden": "true" }, shape(), label(points[kind].length));
+      const point = html("button", { type: "button", class: "point" }, drawing);
       if (kind === "memories") handles.insertBefore(point, points.queries[0] ?? null);
       else handles.append(point);
       points[kind].push(point);
@@ -593,7 +585,7 @@ function render({ model, el, page = false }) {
   function put(kind, places, called) {
     arrange(kind, places.length);
     places.forEach(([x, y], i) => {
-      const { style } = points[kind][i], label = `${called} ${i + 1} at ${kit.numeral(x)}, ${kit.numeral(y)}`;
+      const { style } = points[kind][i], label = `${called} ${i + 1} at ${numeral(x)}, ${numeral(y)}`;
       style.left = `${(50 * (x + EDGE)) / EDGE}%`;
       style.top = `${(50 * (EDGE - y)) / EDGE}%`;
       if (points[kind][i].getAttribute("aria-label") !== label) points[kind][i].setAttribute("aria-label", label);
@@ -609,9 +601,9 @@ function render({ model, el, page = false }) {
   };
 
   const descent = kit.loop((seconds) => {
-    const steps = model.get("steps");
-    time = kit.reducedMotion() ? steps : Math.min(seconds * Math.max(PACE, steps / 6), steps);
-    const over = time >= steps && (kit.reducedMotion() || seconds * Math.max(PACE, steps / 6) > steps + PACE / 2);
+    const steps = model.get("steps"), calm = kit.reducedMotion(), gone = seconds * Math.max(PACE, steps / 6);
+    time = calm ? steps : Math.min(gone, steps);
+    const over = gone > (calm ? 0 : steps + PACE / 2);
     if (over) time = null;
     show();
     return !over;
@@ -694,7 +686,7 @@ function render({ model, el, page = false }) {
     const frame = kit.plot({
       left: 40, top: 24, width: width - 50, height: 70, title: "energy, step by step",
       x: { from: 0, to: Math.max(steps, 1), ticks: kit.ticks({ from: 0, to: Math.max(steps, 1) }).filter((step) => step % 1 === 0) },
-      y: { from: low - 0.05 * rise, to: high + 0.05 * rise, ticks: kit.ticks({ from: low, to: high }, 3), format: (e) => kit.numeral(e, rise < 4 ? 1 : 0) },
+      y: { from: low - 0.05 * rise, to: high + 0.05 * rise, ticks: kit.ticks({ from: low, to: high }, 3), format: (e) => numeral(e, rise < 4 ? 1 : 0) },
     });
     const upto = time ?? steps;
     graph.replaceChildren(
@@ -702,19 +694,19 @@ function render({ model, el, page = false }) {
       ...ways.map((way) => frame.line(way.map((energy, step) => [step, energy]), "b", { opacity: 0.55 })),
       frame.dots(ways.map((way) => [upto, at(way.map((energy) => [energy]), upto)[0]])),
     );
-    graph.setAttribute("aria-label", `Energies fall from at most ${kit.numeral(high)} to as low as ${kit.numeral(low)}`);
+    graph.setAttribute("aria-label", `Energies fall from at most ${numeral(high)} to as low as ${numeral(low)}`);
   }
 
   /* What the shades mean, in units of the energy. */
   function scale([low, high]) {
     const width = depth.clientWidth, parts = 24;
     const hex = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
-    const marks = [0, 0.33, 0.67, 1].map((share) => [share, kit.numeral(low + unbend(share) * (high - low), 1)]);
+    const marks = [0, 0.33, 0.67, 1].map((share) => [share, numeral(low + unbend(share) * (high - low), 1)]);
     bar.replaceChildren(
-      ...Array.from({ length: parts }, (_, i) => kit.svg("rect", {
+      ...Array.from({ length: parts }, (_, i) => svg("rect", {
         x: (i * width) / parts, width: width / parts + 0.5, height: 10, fill: hex(colours[Math.floor(((i + 0.5) / parts) * TONES)]),
       })),
-      ...marks.map(([share, words]) => kit.svg("text", {
+      ...marks.map(([share, words]) => svg("text", {
         x: share * width, y: 25, "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle",
       }, share === 0 ? `energy ${words}` : words)),
     );
@@ -732,11 +724,11 @@ function render({ model, el, page = false }) {
       const bound = sharing === 0 ? "still moving" : sharing === 1 ? single : average;
       const where = sharing === 1 ? "its own" : `one for ${sharing}`;
       const [first, last] = [readout.energies[i][0], readout.energies[i][steps]];
-      return [`${kind} ${i + 1}`, kit.numeral(first), kit.numeral(last), self_attention ? where : bound];
+      return [`${kind} ${i + 1}`, numeral(first), numeral(last), self_attention ? where : bound];
     });
     while (rows.children.length > lines.length) rows.lastChild.remove();
     while (rows.children.length < lines.length) {
-      rows.append(kit.html("tr", {}, kit.html("th", { scope: "row" }), ...[1, 2, 3].map(() => kit.html("td"))));
+      rows.append(html("tr", {}, html("th", { scope: "row" }), ...[1, 2, 3].map(() => html("td"))));
     }
     lines.forEach((line, i) => line.forEach((text, j) => {
       const cell = rows.children[i].children[j];
@@ -756,7 +748,7 @@ function render({ model, el, page = false }) {
       if (solved.has(i) || !done(now, readout)) return;
       solved.add(i);
       tasks[i].classList.add("done");
-      tasks[i].append(kit.html("span", { class: "hidden" }, " (done)"));
+      tasks[i].append(html("span", { class: "hidden" }, " (done)"));
     });
   }
 

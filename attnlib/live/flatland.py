@@ -33,7 +33,8 @@ def _points(points: Tensor) -> list[list[float]]:
     return [[round(x, 2) for x in point] for point in points.clamp(-2.7, 2.7).tolist()]
 
 
-def _scenarios() -> dict[str, dict[str, Any]]:
+def _scenarios() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What most scenes have in common, and what is special in each."""
     generator = torch.Generator().manual_seed(3)
     memories = 1.1 * torch.randn(10, 2, dtype=torch.float64, generator=generator)
     queries = 1.4 * torch.randn(6, 2, dtype=torch.float64, generator=generator)
@@ -42,24 +43,24 @@ def _scenarios() -> dict[str, dict[str, Any]]:
     usual = round(2**-0.5, 4)
     plane = {"memories": _points(memories), "queries": _points(queries), "beta": usual, "step_size": 1.0, "steps": 1}
     out_map = (value_map @ torch.linalg.inv(key_map)).flatten().tolist()
-    return {
-        "one big step": plane,
-        "small steps": {**plane, "step_size": 0.01, "steps": 10},
-        "ten big steps": {**plane, "steps": 10},
-        "hot": {**plane, "beta": HOTTEST, "steps": 10},
-        "cold": {**plane, "beta": 8.0, "steps": 10},
+    return plane, {
+        "one big step": {},
+        "small steps": {"step_size": 0.01, "steps": 10},
+        "ten big steps": {"steps": 10},
+        "hot": {"beta": HOTTEST, "steps": 10},
+        "cold": {"beta": 8.0, "steps": 10},
         "with maps": {
-            **plane,
             "memories": _points(memories @ key_map.T),
             "queries": _points(queries @ query_map.T),
             "out_map": [round(entry, 4) for entry in out_map],
         },
-        "self-attention": {**plane, "self_attention": True},
+        "self-attention": {"self_attention": True},
     }
 
 
-SCENARIOS = _scenarios()
-"""Seven things to see, by name. Each is a choice of settings of :class:`Flatland`, drawn from a fixed seed.
+_PLANE, _SCENES = _scenarios()
+SCENARIOS = {name: {**_PLANE, **scene} for name, scene in _SCENES.items()}
+"""Seven things to see, by name: settings of :class:`Flatland`, drawn from a fixed seed.
 
 With maps, memories are keys and queries are where their own map puts them; the map that turns the last state into the output
 is the map of the values behind the inverse of the map of the keys.
@@ -98,7 +99,8 @@ class Flatland(LiveFigure):
         "COLDEST": COLDEST,
         "TOGETHER": TOGETHER,
         "UNCHANGED": UNCHANGED,
-        "SCENARIOS": SCENARIOS,
+        "PLANE": _PLANE,
+        "SCENES": _SCENES,
     }
     memories = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     queries = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
@@ -222,7 +224,7 @@ class Flatland(LiveFigure):
         """The landscape in six shades, crosses for the memories, circles for the queries and their ways down."""
         memory, start = self._tensors()
         crosses = "".join(f"M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10" for x, y in map(_place, memory.tolist()))
-        ways = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in map(_place, way)) for way in self.readout["states"])
+        ways = "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in map(_place, way)) for way in self.readout["states"])
         circles = "".join(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="white" stroke="#d55e00" stroke-width="2"/>'
             for x, y in map(_place, start.tolist())
@@ -312,7 +314,7 @@ def _place(point: Sequence[float]) -> tuple[float, float]:
     return 60 * (x + EDGE), 60 * (EDGE - y)
 
 
-def _shades(memory: Tensor, beta: float, cells: int = 30, tones: int = 6) -> str:
+def _shades(memory: Tensor, beta: float, cells: int = 24, tones: int = 6) -> str:
     """The landscape as rows of strokes, one path for each shade."""
     middle = (torch.arange(cells, dtype=torch.float64) + 0.5) * 2 * EDGE / cells - EDGE
     rows, columns = torch.meshgrid(-middle, middle, indexing="ij")
