@@ -205,10 +205,11 @@ def test_keyboard_reaches_everything(slope):
 
 def test_says_what_it_computes(desk):
     for settings, phase in (
-        (START, "sure not to climb: it falls"),
+        (START, "guaranteed: it falls"),
         (SCENES["long, yet lower"], "no guarantee: it falls"),
         (SCENES["too long"], "no guarantee: it climbs"),
-        (START | {"step_size": 0}, "sure not to climb: it stands still"),
+        (START | {"step_size": 0}, "guaranteed: it keeps its height"),
+        (SCENES["on the edge"], "guaranteed: it keeps its height"),
     ):
         slope, said = Slope(desk.open(BallAndBound(**settings).page())), BallAndBound(**settings).readout
         shown = slope.box.locator("dl").inner_text().replace("\u2212", "-")

@@ -189,7 +189,7 @@ function render({ model, el }) {
   function place(part, x, top, words) {
     part.style.left = `${frame.toX(within(x, -SIGHT, SIGHT))}px`;
     part.style.top = `${top}px`;
-    part.setAttribute("aria-valuenow", x.toFixed(2));
+    part.setAttribute("aria-valuenow", within(x, -EDGE, EDGE).toFixed(2));
     part.setAttribute("aria-valuetext", `at ${kit.numeral(x)}, ${words}`);
   }
 
@@ -313,13 +313,13 @@ function render({ model, el }) {
   function tell(now) {
     const { states, slopes, attended, curvature } = readout, long = (value) => kit.numeral(Math.abs(value) < 1e-12 ? 0 : value, 3);
     const [sure, real, ahead] = [readout.guaranteed, readout.real, readout.ahead].map((list) => list.at(-1));
-    const safe = now.step_size <= 2, rests = Math.abs(slopes[now.steps]) < 1e-9, climbs = real < -1e-12;
-    const does = now.step_size === 0 || rests ? "it stands still" : climbs ? "it climbs" : "it falls";
-    phase.textContent = `${safe ? "sure not to climb" : "no guarantee"}: ${does}`;
+    const safe = now.step_size <= 2, still = now.step_size === 0 || Math.abs(slopes[now.steps]) < 1e-9;
+    const does = Math.abs(real) < 1e-12 ? "it keeps its height" : real < 0 ? "it climbs" : "it falls";
+    phase.textContent = `${safe ? "guaranteed" : "no guarantee"}: ${does}`;
     ground.body.classList.toggle("sure", safe);
     rows.sure.set(long(sure), `\u03b3(1 \u2212 \u03b3/2) \u00d7 slope\u00b2${safe ? "" : ": below zero, so it allows a climb"}`);
     rows.real.set(long(real), `${long(real - sure)} more than guaranteed`);
-    const went = now.step_size === 0 || rests ? "no step" : ahead > 1e-12
+    const went = still ? "no step" : ahead > 1e-12
       ? "uphill from there on: it went past a bottom" : "downhill from there on: no overshoot";
     rows.ahead.set(long(slopes.at(-1)), went);
     const same = now.step_size === 1 ? "this step is attention: \u03b3 = 1" : "the bottom of the parabola, where \u03b3 = 1 leads";

@@ -162,8 +162,8 @@ function render({ model, el }) {
   const picture = kit.html("div", { class: "picture" }, digit, kit.html("div", { class: "row buttons" }, play, ...damage));
   ground.head.append(phase);
   ground.body.append(kit.layout(picture, [
-    kit.html("div", { class: "row buttons", role: "group", "aria-label": "Reward of a match" }, ...rules.map(({ chip }) => chip)),
     kit.html("div", { class: "row" }, stored.element, visits.element),
+    kit.html("div", { class: "row buttons", role: "group", "aria-label": "Reward of a match" }, ...rules.map(({ chip }) => chip)),
     kit.html("div", { class: "row buttons" }, ...more),
   ], kit.html("div", {}, kit.html("div", { class: "quiet" }, words), gallery, plot, list), "0.7fr"));
 
@@ -195,10 +195,10 @@ function render({ model, el }) {
   }
 
   /* What is painted on is what is seen: the picture after the visits made so far. */
-  function paint(k, ink) {
+  function paint(k, spin) {
     const picture = spins(readout.picture);
-    if (picture[k] === ink) return;
-    picture[k] = ink;
+    if (picture[k] === spin) return;
+    picture[k] = spin;
     begin({ cue: written(picture) });
     draw();
   }

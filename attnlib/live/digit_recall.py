@@ -107,7 +107,8 @@ class DigitRecall(LiveFigure):
     @traitlets.validate("stored", "digit", "seed", "visits")
     def _check_number(self, proposal: dict[str, Any]) -> int:
         name, value = proposal["trait"].name, proposal["value"]
-        most = {"stored": len(self.patterns), "digit": len(self.patterns) - 1}.get(name, 2**31 - 1)
+        count = len(self.patterns) or MOST_PATTERNS  # without patterns, those are what is refused
+        most = {"stored": count, "digit": count - 1}.get(name, 2**31 - 1)
         _check_whole(name, value, 1 if name == "stored" else 0, most)
         return value
 
