@@ -350,3 +350,21 @@ def test_two_figures_are_independent(desk):
     second.pixel(4, 4).click()
     assert first.is_right() == START
     assert second.is_right() == START | {"stored": 1, "cue": painted(CUE, [(4, 4)], -1)}
+
+
+def test_draws_within_a_frame(desk, record_property):
+    """A new cue for fifty pictures: recalled anew and drawn. The best of 60, since others keep this machine busy."""
+    page = desk.open(DigitRecall(3, stored=50, degree=10).page())
+    times = page.evaluate(
+        """() => {
+        const { model, draw } = document.querySelector("[data-live]").figure;
+        return Array.from({ length: 60 }, (_, i) => {
+            model.state.cue = model.get("patterns")[i % 50];
+            const begin = performance.now();
+            draw();
+            return performance.now() - begin;
+        }).sort((a, b) => a - b);
+    }"""
+    )
+    record_property("draw_ms", (times[0], times[30]))
+    assert times[0] < 1000 / 60

@@ -196,11 +196,14 @@ function render({ model, el }) {
 
   /* What is painted on is what is seen: the picture after the visits made so far. */
   function paint(k, spin) {
-    const picture = spins(readout.picture);
+    const picture = seen();
     if (picture[k] === spin) return;
     picture[k] = spin;
     begin({ cue: written(picture) });
-    draw();
+  }
+
+  function seen() {
+    return spins(model.get("visits") ? readout.picture : model.get("cue"));
   }
 
   const total = () => PIXELS * whole.sweeps;
@@ -245,7 +248,7 @@ function render({ model, el }) {
       const k = indexAt(event);
       if (k < 0) return null;
       lead(k);
-      brush = -spins(readout.picture)[k];
+      brush = -seen()[k];
       paint(k, brush);
       return k;
     },
@@ -260,7 +263,7 @@ function render({ model, el }) {
   });
   digit.addEventListener("click", (event) => {
     const k = pixels.indexOf(event.target);
-    if (event.detail === 0 && k >= 0) paint(k, -spins(readout.picture)[k]); // by a key; a pointer has painted already
+    if (event.detail === 0 && k >= 0) paint(k, -seen()[k]); // by a key; a pointer has painted already
   });
   pixels[0].tabIndex = 0;
 
@@ -290,12 +293,12 @@ function render({ model, el }) {
   }
 
   function ink(state) {
-    const seen = spins(readout.picture), meant = spins(state.patterns[state.digit]);
+    const shown = spins(readout.picture), meant = spins(state.patterns[state.digit]);
     const visited = state.visits > 0 && state.visits < total() ? readout.orders[Math.floor((state.visits - 1) / PIXELS)] : null;
     const here = visited ? visited[(state.visits - 1) % PIXELS] : -1;
     pixels.forEach((pixel, k) => {
-      const wrong = seen[k] !== meant[k];
-      pixel.setAttribute("aria-pressed", String(seen[k] > 0));
+      const wrong = shown[k] !== meant[k];
+      pixel.setAttribute("aria-pressed", String(shown[k] > 0));
       pixel.setAttribute("aria-label", `row ${Math.floor(k / SIDE) + 1}, column ${(k % SIDE) + 1}${wrong ? ", wrong" : ""}`);
       pixel.className = `${wrong ? "wrong" : ""}${k === here ? " here" : ""}`;
     });
