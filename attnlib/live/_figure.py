@@ -65,7 +65,7 @@ class LiveFigure(anywidget.AnyWidget):
 
     - ``kit.js`` stands in front of every module. ``kit.card`` makes the ground of the figure, which follows the theme of the
       page; ``kit.layout`` puts the picture, its controls and its readings where a phone and a desk need them; ``kit.slider``,
-      ``kit.toggle`` and ``kit.button`` are controls, ``kit.reading`` a line of numbers, ``kit.html`` and ``kit.svg`` elements.
+      ``kit.toggle``, ``kit.choice`` and ``kit.button`` are controls, ``kit.reading`` a line of numbers, ``kit.html`` and ``kit.svg`` elements.
       ``kit.plot`` draws axes, lines and dots, ``kit.canvas`` is as sharp as the screen, ``kit.drag`` moves things by mouse,
       finger and keys, ``kit.loop`` runs over frames; ask ``kit.reducedMotion`` before you start one.
       ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
@@ -134,4 +134,6 @@ class LiveFigure(anywidget.AnyWidget):
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"<{', '.join(sorted(value))}>"
     return f"<{len(value)} numbers>" if isinstance(value, list) and len(value) > 8 else repr(value)

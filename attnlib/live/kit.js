@@ -28,7 +28,7 @@ const kit = (() => {
 .row:has(> button) { gap: 8px 10px; }
 .row:has(> .slider) { align-items: flex-start; }
 .layout { display: grid; gap: 12px 22px; grid-template-columns: minmax(0, 1fr); }
-.controls { display: grid; gap: 8px; }
+.controls { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); }
 @container (min-width: 560px) {
   .layout { grid-template-columns: minmax(0, var(--share, 1fr)) minmax(0, 1fr); }
   .layout > .controls { grid-column: 1 / -1; order: 1; }
@@ -44,13 +44,18 @@ const kit = (() => {
   accent-color: var(--accent); cursor: pointer; grid-column: 1 / -1; height: 24px; margin: 0; min-width: 0; position: relative;
   width: 100%;
 }
+.choice { align-items: center; display: flex; flex-wrap: wrap; gap: 2px 8px; min-width: 0; }
+select {
+  background: var(--field); border: 1px solid var(--rule); border-radius: 8px; color: var(--ink); cursor: pointer; font: inherit;
+  font-size: 13px; max-width: 100%; min-height: 32px; padding: 3px 6px;
+}
 .toggle { align-items: center; cursor: pointer; display: flex; gap: 8px; min-height: 32px; }
 .toggle input { accent-color: var(--accent); cursor: pointer; height: 20px; margin: 0; width: 20px; }
 button {
   background: var(--field); border: 1px solid var(--rule); border-radius: 8px; color: var(--ink); cursor: pointer;
   font: inherit; font-size: 13px; min-height: 32px; padding: 4px 12px;
 }
-button:hover { border-color: var(--accent); }
+button:hover, select:hover { border-color: var(--accent); }
 button:disabled { color: var(--quiet); cursor: default; opacity: 0.6; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 dl { align-content: start; display: grid; gap: 10px; margin: 0; min-width: 0; }
@@ -224,6 +229,21 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
     return { element: html("label", { class: "toggle" }, input, label), set: (on) => (input.checked = on) };
   }
 
+  /* A list to choose from: { element, set }. set(value, options) chooses; the options are pairs of a value and its words. With
+     `aside` the label is for screen readers only. */
+  function choice({ label, change, aside = false }) {
+    const list = html("select", { onchange: () => change(list.value) });
+    const element = html("label", { class: "choice" }, html("span", { class: aside ? "hidden" : "" }, label), list);
+    let written = "";
+    const set = (value, options) => {
+      const text = JSON.stringify(options);
+      if (text !== written) list.replaceChildren(...options.map(([key, words]) => html("option", { value: key }, words)));
+      written = text;
+      list.value = String(value);
+    };
+    return { element, set };
+  }
+
   /* A line of a <dl>: a name, a value, a remark and, where asked for, a bar between two shares of 1, with a mark. */
   function reading(name, bar = false) {
     const value = html("dd"), remark = html("dd", { class: "quiet" }), fill = html("i"), tick = html("i");
@@ -395,8 +415,8 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
   }
 
   return {
-    html, svg, card, read, store, frame, run, layout, slider, button, toggle, reading, drag, reducedMotion, loop, canvas, round,
-    ticks, plot, generator, numeral, constants: {},
+    html, svg, card, read, store, frame, run, layout, slider, button, toggle, choice, reading, drag, reducedMotion, loop, canvas,
+    round, ticks, plot, generator, numeral, constants: {},
   };
 })();
 
