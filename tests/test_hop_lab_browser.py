@@ -56,17 +56,15 @@ class Lab:
     def is_right(self) -> dict[str, Any]:
         """Every number shown is attnlib's for the state held, to 1e-6. Returns the state but for the record."""
         self.page.evaluate(live.NEXT_FRAME)
-        state, shown = self.box.evaluate("box => [box.figure.model.state, box.figure.readout()]")
-        figure = HopLab(**state | {"record": RECORD})
-        agree(shown, figure)
-        assert [tick.is_checked() for tick in self.ticks.all()] == [
-            place not in state["hidden"] for place in range(len(state["facts"]))
-        ]
+        held = "box => { const { record, ...state } = box.figure.model.state; return [state, box.figure.readout()]; }"
+        state, shown = self.box.evaluate(held)
+        agree(shown, HopLab(RECORD, **state))
+        ticked = self.ticks.evaluate_all("boxes => boxes.map(box => box.checked)")
+        assert ticked == [place not in state["hidden"] for place in range(len(state["facts"]))]
         assert self.told() == [" ".join(VOCABULARY[word] for word in fact if word) for fact in state["facts"]]
         assert self.keep.is_checked() == state["keep"]
         for name, value in (("What colour is", "asked"), ("Network", "network")):
             assert self.choice(name).input_value() == str(state[value])
-        del state["record"]
         return state
 
 
