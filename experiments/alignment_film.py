@@ -14,6 +14,7 @@ sentence on show. Nobody has seen these sentences in training.
 
 import argparse
 import base64
+import contextlib
 import json
 import platform
 import sys
@@ -44,15 +45,15 @@ JUDGED = 500
 
 def settings():
     """All runs, as the result file names them."""
-    return [
-        {"hidden": HIDDEN, "score": score, "seed": seed, "steps": steps, "rate": RATE} for score, seed, steps in RUNS
-    ]
+    return [{"hidden": HIDDEN, "score": score, "seed": seed, "steps": steps, "rate": RATE} for score, seed, steps in RUNS]
 
 
 def watched(steps):
     """Steps after which a picture is taken: dense at the beginning, where attention changes fastest."""
-    early = [*range(0, 50, 5), *range(50, 100, 10)] if steps <= 400 else range(0, 100, 10)
-    return [*early, *range(100, 200, 20), *range(200, min(steps, 500), 25 if steps <= 400 else 50), *range(500, steps, 100), steps]
+    short = steps <= 400
+    early = [*range(0, 50, 5), *range(50, 100, 10)] if short else range(0, 100, 10)
+    late = range(200, min(steps, 500), 25 if short else 50)
+    return [*early, *range(100, 200, 20), *late, *range(500, steps, 100), steps]
 
 
 def parts(weights):
@@ -103,7 +104,7 @@ def run(setting, corpus, source, target, pairs, *, until=None):
             raise StopIteration
 
     pictures, begin = set(watched(setting["steps"])), time.process_time()
-    try:
+    with contextlib.suppress(StopIteration):
         teach(
             model,
             lambda: batches(corpus.train, source, target, BATCH, generator=order),
@@ -111,8 +112,6 @@ def run(setting, corpus, source, target, pairs, *, until=None):
             learning_rate=setting["rate"],
             watch=watch,
         )
-    except StopIteration:
-        pass
     found = {
         "at": steps,
         **{key: [round(now[key], 4) for now in curves] for key in curves[0]},
@@ -153,9 +152,7 @@ def main():
         "batch": BATCH,
         "validation_sentences": 100,
         "test_sentences": JUDGED,
-        "sentences": [
-            {"source": pair.source, "target": pair.target, "gold": sorted(pair.alignment)} for pair in pairs
-        ],
+        "sentences": [{"source": pair.source, "target": pair.target, "gold": sorted(pair.alignment)} for pair in pairs],
         "runs": json.loads(RESULTS.read_text())["runs"] if arguments.resume and RESULTS.exists() else [],
     }
     for setting in settings():

@@ -1,4 +1,4 @@
-"""The alignment film from Python: the recording against itself, another recording and a rerun; what the figure shows and refuses."""
+"""The alignment film from Python: its recording against itself, another recording and a rerun; what it shows and refuses."""
 
 import base64
 import html
@@ -23,7 +23,7 @@ from attnlib.data.recorded import recorded
 from attnlib.live import AlignmentFilm, FigureError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
-import alignment_film  # noqa: E402
+import alignment_film
 
 RECORD = recorded("alignment_film")
 CODE, DATA = 60_000, 150_000

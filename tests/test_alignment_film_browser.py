@@ -1,4 +1,4 @@
-"""The alignment film in a real browser: its numbers are attnlib's, whatever moves it, it plays, and it needs nothing but the page."""
+"""The alignment film in a real browser: its numbers are attnlib's, whatever moves it, and it plays."""
 
 import re
 from dataclasses import dataclass
@@ -147,13 +147,17 @@ def test_keyboard_reaches_every_control(film):
 def test_what_is_drawn_is_what_is_told(desk, state):
     film, said = Film(desk.open(AlignmentFilm(RECORD, **state).page())), AlignmentFilm(RECORD, **state).readout
     words = RECORD["sentences"][state["sentence"]]
-    shades = film.map.locator("rect.weight").evaluate_all("cells => cells.map(cell => Number(cell.getAttribute('fill-opacity')))")
+    shades = film.map.locator("rect.weight").evaluate_all(
+        "cells => cells.map(cell => Number(cell.getAttribute('fill-opacity')))"
+    )
     assert shades == pytest.approx([weight for row in said["weights"] for weight in row], abs=1e-4)
 
     def centers(kind: str) -> list[tuple[float, float]]:
         read = "parts => parts.map(part => [part.getAttribute('cx'), part.getAttribute('cy')].map(Number))"
         size = float(film.map.locator("rect").first.get_attribute("width")) + 1
-        return [(round((y - 74) / size - 0.5), round((x - 72) / size - 0.5)) for x, y in film.map.locator(kind).evaluate_all(read)]
+        return [
+            (round((y - 74) / size - 0.5), round((x - 72) / size - 0.5)) for x, y in film.map.locator(kind).evaluate_all(read)
+        ]
 
     assert sorted(centers("circle.gold")) == sorted((i, j) for i, j in words["gold"])
     assert centers("circle.link") == list(enumerate(said["links"]))

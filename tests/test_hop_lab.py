@@ -20,7 +20,7 @@ from attnlib.data.stories import COLOURS, NAMES, VOCABULARY, animal_stories
 from attnlib.live import FigureError, HopLab
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
-import memory_networks  # noqa: E402
+import memory_networks
 
 RECORD = recorded("memory_networks")
 CODE, DATA = 60_000, 150_000

@@ -182,8 +182,8 @@ def test_keyboard_reaches_every_control(lab):
     names = []
     for _ in range(21):
         lab.page.keyboard.press("Tab")
-        active = "box => { const at = box.firstChild.shadowRoot.activeElement; return at.ariaLabel ?? (at.labels?.[0] ?? at).innerText; }"
-        names.append(lab.box.evaluate(active).split("\n")[0])
+        active = lab.box.evaluate_handle("box => box.firstChild.shadowRoot.activeElement")
+        names.append(active.evaluate("at => at.ariaLabel ?? (at.labels?.[0] ?? at).innerText").split("\n")[0])
     assert names == [
         "What colour is",
         "Network",
@@ -222,7 +222,8 @@ def test_tells_who_follows_the_facts(lab):
 
 def test_cells_and_bars_are_what_is_told(lab):
     said = HopLab(RECORD).readout
-    cells = lab.box.locator("td.weight").evaluate_all("cells => cells.map(cell => [cell.textContent, cell.style.getPropertyValue('--share')])")
+    read = "cells => cells.map(cell => [cell.textContent, cell.style.getPropertyValue('--share')])"
+    cells = lab.box.locator("td.weight").evaluate_all(read)
     expected = [hop[place] for place in range(10) for hop in said["weights"]]
     assert [float(text) for text, _ in cells] == pytest.approx(expected, abs=0.005)
     assert [float(share) for _, share in cells] == pytest.approx(expected, abs=0.0005)

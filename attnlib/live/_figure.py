@@ -65,9 +65,9 @@ class LiveFigure(anywidget.AnyWidget):
 
     - ``kit.js`` stands in front of every module. ``kit.card`` makes the ground of the figure, which follows the theme of the
       page; ``kit.layout`` puts the picture, its controls and its readings where a phone and a desk need them; ``kit.slider``,
-      ``kit.toggle``, ``kit.choice`` and ``kit.button`` are controls, ``kit.reading`` a line of numbers, ``kit.html`` and ``kit.svg`` elements.
-      ``kit.plot`` draws axes, lines and dots, ``kit.canvas`` is as sharp as the screen, ``kit.drag`` moves things by mouse,
-      finger and keys, ``kit.loop`` runs over frames; ask ``kit.reducedMotion`` before you start one.
+      ``kit.toggle``, ``kit.choice`` and ``kit.button`` are controls, ``kit.reading`` a line of numbers, ``kit.html`` and
+      ``kit.svg`` elements. ``kit.plot`` draws axes, lines and dots, ``kit.canvas`` is as sharp as the screen, ``kit.drag``
+      moves things by mouse, finger and keys, ``kit.loop`` runs over frames; ask ``kit.reducedMotion`` before you start one.
       ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
     - What the reader does goes to the model, ``kit.store(model, { beta: 2 })``, and only there. Draw when the model changes:
       then Python, a second view and the reader see the same state. ``kit.run`` does it, for the theme and the size too, and

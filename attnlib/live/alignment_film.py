@@ -12,7 +12,12 @@ from attnlib.attention import alignment_error_rate, links
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.softmax import entropy
 
-CURVES = {"loss": "loss, nats a word", "aer": "alignment error", "entropy": "entropy / ln T", "spread": "spread / \u221a(2 ln T)"}
+CURVES = {
+    "loss": "loss, nats a word",
+    "aer": "alignment error",
+    "entropy": "entropy / ln T",
+    "spread": "spread / \u221a(2 ln T)",
+}
 """What was measured on the validation sentences, and how it is called."""
 
 
@@ -47,7 +52,9 @@ class AlignmentFilm(LiveFigure):
         if not isinstance(record, dict) or not {"sentences", "runs"} <= set(record):
             raise FigureError(f'record is {record!r:.40}; expected what recorded("alignment_film") returns')
         kept = ("hidden", "score", "seed", "steps", "at", *CURVES)
-        runs = [{key: run[key] for key in kept} | {"films": [film["weights"] for film in run["films"]]} for run in record["runs"]]
+        runs = [
+            {key: run[key] for key in kept} | {"films": [film["weights"] for film in run["films"]]} for run in record["runs"]
+        ]
         used = {"sentences": record["sentences"], "runs": runs}
         super().__init__(record=used, run=run, sentence=sentence, step=step)
 
@@ -109,9 +116,9 @@ class AlignmentFilm(LiveFigure):
         said, words = self.readout, self.record["sentences"][self.sentence]
         return (
             f"Alignment film, run: {self.name}. Attention for \u201c{' '.join(words['target'])}\u201d over "
-            f"\u201c{' '.join(words['source'])}\u201d after step {said['step']}: {said['right']} of {len(said['links'])} largest "
-            f"weights lie on gold links, entropy {said['sentence_entropy']:.2f} of ln T. Over a hundred sentences the alignment "
-            f"error is {said['aer']:.2f} and the loss {said['loss']:.2f}."
+            f"\u201c{' '.join(words['source'])}\u201d after step {said['step']}: {said['right']} of {len(said['links'])} "
+            f"largest weights lie on gold links, entropy {said['sentence_entropy']:.2f} of ln T. Over a hundred sentences the "
+            f"alignment error is {said['aer']:.2f} and the loss {said['loss']:.2f}."
         )
 
     def still(self) -> str:
@@ -142,7 +149,8 @@ class AlignmentFilm(LiveFigure):
         low = height - 44
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" width="720" height="{height}" '
-            f'font-family="sans-serif" font-size="13" fill="#1d2733"><rect width="720" height="{height}" rx="12" fill="#fcfcfa"/>'
+            'font-family="sans-serif" font-size="13" fill="#1d2733">'
+            f'<rect width="720" height="{height}" rx="12" fill="#fcfcfa"/>'
             f'<text x="20" y="28" font-size="14" font-weight="bold">{self.name}: after step {said["step"]}</text>'
             + "".join([*cells, *rings, *down, *across, *self._panels(left + cell * m + 60, top, said)])
             + f'<text x="20" y="{low}">{said["right"]} of {n} largest weights lie on gold links (rings); '

@@ -28,8 +28,7 @@ def unpacked(table: dict[str, Any], columns: int) -> Tensor:
 class HopLab(LiveFigure):
     """A story about animals and what a memory network reads in it, hop by hop: facts can be hidden, changed, added and moved.
 
-    The networks are trained ones, of which ``recorded("memory_networks")`` holds the weights in 8 bits. Their numbers are
-    computed from these, in Python and in the browser alike.
+    Its numbers are computed from the weights of trained networks, which ``recorded("memory_networks")`` holds in 8 bits.
 
     Traits, all to be set, observed and linked:
 
@@ -77,7 +76,7 @@ class HopLab(LiveFigure):
         keep: bool = True,
     ) -> None:
         if not isinstance(record, dict) or not {"networks", "rows", "stories", "dim"} <= set(record):
-            raise FigureError(f"record is {record!r:.40}; expected what recorded(\"memory_networks\") returns")
+            raise FigureError(f'record is {record!r:.40}; expected what recorded("memory_networks") returns')
         used = {key: record[key] for key in ("dim", "rows", "stories")}
         used["networks"] = [{key: net[key] for key in ("hops", "told", "tables")} for net in record["networks"]]
         first = record["stories"][0]
@@ -121,15 +120,14 @@ class HopLab(LiveFigure):
     @traitlets.validate("asked")
     def _check_asked(self, proposal: dict[str, Any]) -> int:
         if not _within(proposal["value"], NAMES):
-            low = FIRST[NAMES[0]]
-            raise FigureError(f"asked is {proposal['value']}; expected the number of a name, {low} to {low + len(NAMES) - 1}")
+            names = [VOCABULARY.index(name) for name in NAMES]
+            raise FigureError(f"asked is {proposal['value']}; expected the number of a name, {names[0]} to {names[-1]}")
         return proposal["value"]
 
     @traitlets.validate("beta")
     def _check_beta(self, proposal: dict[str, Any]) -> float:
-        low, high = BETA_RANGE
-        if not low <= proposal["value"] <= high:  # a NaN fails it too
-            raise FigureError(f"beta is {proposal['value']}; expected {low:g} <= beta <= {high:g}")
+        if not BETA_RANGE[0] <= proposal["value"] <= BETA_RANGE[1]:  # a NaN fails it too
+            raise FigureError(f"beta is {proposal['value']}; expected {BETA_RANGE[0]:g} <= beta <= {BETA_RANGE[1]:g}")
         return proposal["value"]
 
     @property
@@ -179,38 +177,32 @@ class HopLab(LiveFigure):
             seen.append(f"hop {hop} gives {weights[place]:.2f} to \u201c{_told(self.facts[place])}\u201d")
         return (
             f"Hop lab: {len(self.facts)} facts, {len(self.hidden)} of them hidden, and the question what colour "
-            f"{VOCABULARY[self.asked]} is. Network: {self.name}. {'; '.join(seen)}. It answers {VOCABULARY[said['answer']]} "
-            f"with probability {said['answers'][said['answer']]:.2f}. {_verdict(said['follows'])}"
+            f"{VOCABULARY[self.asked]} is. Network: {self.name}. {'; '.join(seen)}. {_answered(said)}"
         )
 
     def still(self) -> str:
         """The facts, a column of weights for each hop, the answer and what follows from the facts."""
         said, top = self.readout, 70
-        hops, height = len(said["weights"]), 70 + 24 * len(self.facts) + 84
-        rows, low = [], top + 24 * len(self.facts)
+        rows, hops, low = [], len(said["weights"]), top + 24 * len(self.facts)
         for place, fact in enumerate(self.facts):
             y, pale = top + 24 * place, ' opacity="0.4"' if place in self.hidden else ""
             rows.append(f'<text x="20" y="{y + 16}"{pale}>{place}. {_told(fact)}</text>')
             for hop in range(hops):
                 weight, x = said["weights"][hop][place], 260 + 100 * hop
                 rows.append(
-                    f'<rect x="{x}" y="{y}" width="96" height="22" fill="#0072b2" fill-opacity="{weight:.2f}" stroke="#d8d8d0"/>'
+                    f'<rect x="{x}" y="{y}" width="96" height="22" fill="#0072b2" fill-opacity="{weight:.2f}"/>'
                     f'<text x="{x + 48}" y="{y + 16}" text-anchor="middle" fill="{"#fff" if weight > 0.5 else "#1d2733"}">'
                     f"{weight:.2f}</text>"
                 )
-        lines = [
-            f"It answers {VOCABULARY[said['answer']]} with probability {said['answers'][said['answer']]:.2f}. "
-            f"{_verdict(said['follows'])}",
-            "A still picture. Run the cell, or allow JavaScript, to hide and change facts and to choose a network.",
-        ]
+        still = "A still picture. Run the cell, or allow JavaScript, to hide and change facts and to choose a network."
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" width="720" height="{height}" '
-            f'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="{height}" rx="12" fill="#fcfcfa"/>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {low + 84}" width="720" height="{low + 84}" '
+            'font-family="sans-serif" font-size="14" fill="#1d2733">'
+            f'<rect width="720" height="{low + 84}" rx="12" fill="#fcfcfa"/>'
             f'<text x="20" y="28" font-weight="bold">What colour is {VOCABULARY[self.asked]}? Network: {self.name}.</text>'
             + "".join(f'<text x="{308 + 100 * t}" y="58" text-anchor="middle">hop {t + 1}</text>' for t in range(hops))
             + "".join(rows)
-            + "".join(f'<text x="20" y="{low + 30 + 26 * i}">{line}</text>' for i, line in enumerate(lines))
-            + "</svg>"
+            + f'<text x="20" y="{low + 30}">{_answered(said)}</text><text x="20" y="{low + 56}">{still}</text></svg>'
         )
 
 
@@ -248,11 +240,10 @@ def _follows(facts: list[list[int]], hidden: list[int], asked: int) -> list[list
     return [chain for place, chain in enumerate(chains) if chain[0] not in [other[0] for other in chains[:place]]]
 
 
-def _verdict(follows: list[list[int]]) -> str:
-    """What the facts in sight imply, as a sentence."""
-    if not follows:
-        return "From the facts in sight no colour follows."
-    if len(follows) > 1:
-        return f"The facts in sight allow {' or '.join(VOCABULARY[chain[0]] for chain in follows)}."
-    colour, *places = follows[0]
-    return f"From the facts {', '.join(map(str, places))} follows {VOCABULARY[colour]}."
+def _answered(said: dict[str, Any]) -> str:
+    """What the network says, and what the facts in sight imply."""
+    share, chains = said["answers"][said["answer"]], said["follows"]
+    law = f"The facts in sight allow {' or '.join(VOCABULARY[chain[0]] for chain in chains) or 'no colour'}."
+    if len(chains) == 1:
+        law = f"From the facts {', '.join(map(str, chains[0][1:]))} follows {VOCABULARY[chains[0][0]]}."
+    return f"It answers {VOCABULARY[said['answer']]} with probability {share:.2f}. {law}"
