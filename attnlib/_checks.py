@@ -8,6 +8,7 @@ import operator
 from numbers import Real
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -68,10 +69,10 @@ def check_number(name: str, number: float | int, *, least: float | int = -math.i
 def check_count(name: str, number: int, least: int = 1, most: int | None = None) -> int:
     """Return the number as an int; raise unless it is an integer in the range."""
     try:
-        count = operator.index(number)
+        count = None if isinstance(number, bool | np.bool_) else operator.index(number)
     except TypeError:
         count = None
-    if count is None or isinstance(number, bool) or not least <= count <= (count if most is None else most):
+    if count is None or not least <= count <= (count if most is None else most):
         raise ValueError(
             f"{name} is {number!r}; expected an integer of at least {least}" + (f", at most {most}" if most else "")
         )

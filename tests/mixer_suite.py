@@ -244,14 +244,15 @@ class MixerSuite(Made):
     def test_on_another_device(self):
         """Every tensor that is made on the way is made where the input is: a fake device refuses to mix."""
         module = self.make(device="meta", learn_beta=True, causal=True, places=rotary_places)
-        with FakeTensorMode() as mode:
+        mode = FakeTensorMode()
 
-            def there(*shape, dtype=torch.float64):
-                return FakeTensor(mode, torch.empty(shape, dtype=dtype, device="meta"), torch.device("lazy"))
+        def there(*shape, dtype=torch.float64):
+            return FakeTensor(mode, torch.empty(shape, dtype=dtype, device="meta"), torch.device("lazy"))
 
-            parameters = {name: there(*p.shape) for name, p in module.named_parameters()}
-            x, mask = there(2, 3, 4), there(2, 3, 3, dtype=torch.bool)
-            for more in ({}, {"mask": mask}, {"score_bias": there(3, 3)}):
+        parameters = {name: there(*p.shape) for name, p in module.named_parameters()}
+        x, mask, bias = there(2, 3, 4), there(2, 3, 3, dtype=torch.bool), there(3, 3)
+        with mode:
+            for more in ({}, {"mask": mask}, {"score_bias": bias}):
                 assert functional_call(module, parameters, (x,), more).device.type == "lazy"
             with pytest.raises(ValueError, match="mask is on cpu; expected lazy"):
                 functional_call(module, parameters, (x,), {"mask": torch.ones(3, 3, dtype=torch.bool)})

@@ -11,8 +11,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = "tests/typed_script.py"
 
 
-def run(*arguments):
-    done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True)
+def run(checker, *arguments):
+    """Run a checker on what this Python sees, wherever its environment lies."""
+    there = ["--pythonpath", sys.executable] if checker == "basedpyright" else ["--python-executable", sys.executable]
+    command = [sys.executable, "-m", checker, *there, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 

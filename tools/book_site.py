@@ -158,7 +158,8 @@ def icons(site: Path, rules: str, pages: list[str]) -> tuple[str, str]:
 
     rules, faces = _ICON_RULE.sub(keep, rules), []
     for family, (file, weight) in _FONTS.items():
-        font = TTFont(site / "_static/vendor/fontawesome/webfonts" / file, recalcTimestamp=False)
+        place = next(site.glob(f"_static/vendor/fontawesome/**/webfonts/{file}"))  # older themes name the version in the path
+        font = TTFont(place, recalcTimestamp=False)
         here = sorted(points & set(font.getBestCmap()))
         cut = Subsetter(Options(layout_features=[], hinting=False, name_IDs=[]))
         cut.populate(unicodes=here)

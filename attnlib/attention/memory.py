@@ -107,6 +107,7 @@ def multi_hop(
     if beta is not None:
         beta = column(check_beta(beta, limits=(0, math.inf), like=query, shape=query.shape[:-2]))
     if isinstance(mask, Tensor) and mask.ndim:
+        check_tensors(mask=mask)
         mask = mask[..., None, :]
     kept, key, value = query.dtype, widened(key), widened(value)
     queries, weights, readings = [widened(query)], [], []

@@ -240,6 +240,7 @@ class Mixer(nn.Module):
         """A mask or a bias with an axis for heads; shape is ``[*batch, n, m]``."""
         if not isinstance(tensor, Tensor):
             return tensor
+        check_tensors(**{name: tensor})
         heads = (*shape[:-2], self.heads, *shape[-2:])
         carries = tensor.ndim > len(shape)
         if not broadcasts(tensor.shape, heads if carries else shape):
