@@ -150,20 +150,32 @@ export function splitting(memories) {
   return Math.sqrt(low * high);
 }
 
-/* To which place of rest does each point of the grid belong? Small blocks whose corners agree are filled: the borders alone cost. */
-export function basins(memories, beta, into = new Int16Array(SIZE * SIZE)) {
-  const unit = Math.max(...memories.map(([a, b]) => Math.hypot(a, b))) || 1, places = [];
+const SLOPES = [new Float64Array(SIZE * SIZE), new Float64Array(SIZE * SIZE)];
+
+/* To which place of rest does each point of the grid belong? Small blocks whose corners agree are filled: the borders alone cost.
+   What attention returns is the place less the slope, here that of the grid's heights, straight on from the last but one. */
+export function basins(memories, beta, heights, into = new Int16Array(SIZE * SIZE)) {
+  const unit = Math.max(...memories.map(([a, b]) => Math.hypot(a, b))) || 1, places = [], last = SIZE - 1, cell = (2 * EDGE) / last;
   into.fill(-1);
+  for (let at = SIZE; at < heights.length - SIZE; at += 1) {
+    SLOPES[0][at] = (heights[at + 1] - heights[at - 1]) / (2 * cell);
+    SLOPES[1][at] = (heights[at + SIZE] - heights[at - SIZE]) / (2 * cell);
+  }
+  const slope = (field, at, s, r) =>
+    (1 - r) * ((1 - s) * field[at] + s * field[at + 1]) + r * ((1 - s) * field[at + SIZE] + s * field[at + SIZE + 1]);
   const label = (column, row) => {
     const at = row * SIZE + column;
     if (into[at] >= 0) return into[at];
     let [x, y] = [along(column), along(row)], found = -1;
     for (let step = 0; step < 200 && found < 0; step += 1) {
-      const there = attend(x, y, memories, beta), slope = Math.hypot(x - there.x, y - there.y);
-      [x, y] = [there.x, there.y];
-      if (slope > 0.02 * unit) continue;
-      found = places.findIndex((place) => distance(place, [x, y]) < 0.04 * unit);
-      const end = found < 0 ? polish([x, y], memories, beta, unit) : null;
+      const across = (x + EDGE) / cell, up = (y + EDGE) / cell;
+      const i = Math.max(1, Math.min(Math.floor(across), last - 2)), j = Math.max(1, Math.min(Math.floor(up), last - 2));
+      const dx = slope(SLOPES[0], j * SIZE + i, across - i, up - j), dy = slope(SLOPES[1], j * SIZE + i, across - i, up - j);
+      [x, y] = [x - dx, y - dy];
+      const far = Math.hypot(dx, dy);
+      if (far > 0.03 * unit) continue;
+      found = places.findIndex((place) => distance(place, [x, y]) < 0.05 * unit);
+      const end = found < 0 && far < 0.01 * unit && step % 4 === 0 ? polish([x, y], memories, beta, unit) : null;
       if (end) found = places.findIndex((place) => distance(place, end) < 1e-4 * unit);
       if (end && found < 0) found = places.push(end) - 1;
     }
@@ -173,7 +185,7 @@ export function basins(memories, beta, into = new Int16Array(SIZE * SIZE)) {
     const one = label(left, low), same = label(right, low) === one && label(left, high) === one && label(right, high) === one;
     if (same && right - left <= 8) {
       for (let row = low; row <= high; row += 1) into.fill(one, row * SIZE + left, row * SIZE + right + 1);
-    } else if (right - left > 1 || high - low > 1) {
+    } else if (Math.max(right - left, high - low) > 1) {
       const [middle, half] = [(left + right) >> 1, (low + high) >> 1];
       fill(left, low, middle, half);
       fill(middle, low, right, half);
@@ -248,7 +260,7 @@ export function landscape(memories, beta, into = new Float64Array(SIZE * SIZE)) 
 // What is painted
 
 /* One hue, in degrees, for each basin; saturation, and lightness at the bottom and at the top. */
-const HUES = [208, 28, 160, 320, 52, 262, 100, 0, 185, 235];
+const HUES = [208, 28, 160, 320, 52, 262, 100, 0];
 const TINT = { light: [0.5, 0.56, 0.97], dark: [0.4, 0.1, 0.36] };
 const TONES = 64;
 
@@ -326,7 +338,7 @@ export function toAddress({ memories, queries, beta, step_size, steps, out_map, 
 
 /* The state that an address holds, or null for one that is malformed or leads out of the figure's limits. */
 export function fromAddress(text) {
-  const found = /^m((?:\d{6}){1,32})-q((?:\d{6}){0,12})-b(\d{1,7})-g(\d{1,3})-s(\d{1,3})-o((?:n?\d{1,7}_?){4})-a([01])$/.exec(text);
+  const found = /^m((?:\d{6})+)-q((?:\d{6})*)-b(\d{1,7})-g(\d{1,3})-s(\d{1,3})-o((?:n?\d{1,7}_?){4})-a([01])$/.exec(text);
   if (!found) return null;
   const [memories, queries] = [found[1], found[2]].map((places) =>
     (places.match(/.{6}/g) ?? []).map((pair) => [pair.slice(0, 3), pair.slice(3)].map((x) => (Number(x) - 100 * EDGE) / 100)));
@@ -347,7 +359,6 @@ canvas { height: 100%; inset: 0; pointer-events: none; position: absolute; width
   background: none; border: 0; border-radius: 50%; cursor: grab; height: 32px; margin: -16px 0 0 -16px; min-height: 0; padding: 0;
   position: absolute; touch-action: none; width: 32px;
 }
-.point:active { cursor: grabbing; }
 .point.lit, .point:focus-visible { box-shadow: 0 0 0 2px var(--ink); }
 .point svg { height: 32px; pointer-events: none; width: 32px; }
 .cross { stroke: var(--ink); stroke-width: 2.2; }
@@ -383,7 +394,7 @@ function render({ model, el, page = false }) {
   const initial = state();
   const heights = new Float64Array(SIZE * SIZE), moving = new Float64Array(SIZE * SIZE), labels = new Int16Array(SIZE * SIZE);
   const solved = new Set(), points = { memories: [], queries: [] };
-  let [readout, colours, ink, tinted, time, beta_c, asked, settled] = [null, null, {}, true, null, null, "", 0];
+  let [readout, colours, ink, time, beta_c, asked, settled] = [null, null, {}, null, null, "", 0];
 
   const relief = html("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" }), sheet = kit.canvas();
   const context = relief.getContext("2d"), image = context.createImageData(SIZE, SIZE);
@@ -408,7 +419,7 @@ function render({ model, el, page = false }) {
   const heads = ["query", "energy", "after", "bound for"].map((name) => html("th", { scope: "col" }, name));
   const table = html("table", {}, caption, html("thead", {}, html("tr", {}, ...heads)), rows);
   const graph = svg("svg", { height: 124, role: "img" }), strip = html("div", { class: "strip" }, graph);
-  const bar = svg("svg", { height: 30, role: "img" }), depth = html("div", { class: "depth" }, bar);
+  const bar = svg("svg", { height: 30, role: "img", "aria-label": "Energies of the shades" }), depth = html("div", { class: "depth" }, bar);
   const hint = html("div", { class: "quiet" });
   const tasks = CHALLENGES.map(([words]) => html("li", {}, words));
   const challenges = html("div", { class: "tasks" }, html("b", {}, "Can you \u2026"), html("ol", {}, ...tasks));
@@ -424,7 +435,6 @@ function render({ model, el, page = false }) {
     steps: kit.slider({ label: "Steps", min: 0, max: 40, ...whole, change: set("steps") }),
     memories: kit.slider({ label: "Memories", min: 1, max: MOST_MEMORIES, ...whole, change: resize }),
   };
-  const tint = kit.toggle({ label: "Colour the basins", change: (on) => ((tinted = on), redraw()) });
   const play = kit.button("\u25b6 Descend", () => descent.start());
   const adds = [["Add a memory", "memories"], ["Add a query", "queries"]].map(([label, kind]) => kit.button(label, () => add(kind)));
   const link = kit.button("Copy a link", copy);
@@ -445,7 +455,7 @@ function render({ model, el, page = false }) {
         [
           row(sliders.beta.element, sliders.step_size.element),
           row(sliders.steps.element, sliders.memories.element),
-          row(play, ...adds, ...(page ? [link] : []), tint.element),
+          row(play, ...adds, ...(page ? [link] : [])),
         ],
         html("div", { class: "side" }, table, strip, hint),
         "1.4fr",
@@ -669,7 +679,7 @@ function render({ model, el, page = false }) {
     const now = state(), moved = now.self_attention && time !== null;
     const memories = moved ? readout.states.map((states) => at(states, time)) : now.memories;
     const here = landscape(memories, now.beta, moved ? moving : heights), limits = range(here);
-    const coloured = tinted && !now.self_attention && basins(memories, now.beta, labels).places.length > 1;
+    const coloured = !now.self_attention && basins(memories, now.beta, here, labels).places.length > 1;
     paint(context, here, limits, colours, coloured && labels, image);
     overlay(memories, now, here, limits);
     if (!compact) {
@@ -694,7 +704,7 @@ function render({ model, el, page = false }) {
       ...ways.map((way) => frame.line(way.map((energy, step) => [step, energy]), "b", { opacity: 0.55 })),
       frame.dots(ways.map((way) => [upto, at(way.map((energy) => [energy]), upto)[0]])),
     );
-    graph.setAttribute("aria-label", `Energies fall from at most ${numeral(high)} to as low as ${numeral(low)}`);
+    graph.setAttribute("aria-label", `Energies from ${numeral(high)} to ${numeral(low)}`);
   }
 
   /* What the shades mean, in units of the energy. */
@@ -710,7 +720,6 @@ function render({ model, el, page = false }) {
         x: share * width, y: 25, "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle",
       }, share === 0 ? `energy ${words}` : words)),
     );
-    bar.setAttribute("aria-label", `Shades from the energy ${marks[0][1]}, darkest, to ${marks[3][1]}`);
   }
 
   function tell({ memories, steps, out_map, self_attention }) {
@@ -783,7 +792,6 @@ function render({ model, el, page = false }) {
     mark(now);
     for (const name of ["beta", "step_size", "steps"]) sliders[name].set(now[name]);
     sliders.memories.set(now.memories.length);
-    tint.set(tinted);
     adds[0].disabled = now.memories.length >= MOST_MEMORIES;
     adds[1].disabled = now.queries.length >= MOST_QUERIES || now.self_attention;
     const shown = JSON.stringify(now);
@@ -819,8 +827,7 @@ function render({ model, el, page = false }) {
     clearTimeout(settled);
     removeEventListener("hashchange", visit);
   };
-  const { redraw, close } = kit.run({ model, el, ground, names: SETTINGS, draw, watch: [plane], end, ...shown });
-  return close;
+  return kit.run({ model, el, ground, names: SETTINGS, draw, watch: [plane], end, ...shown }).close;
 }
 
 export default { render };
