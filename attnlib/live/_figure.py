@@ -17,13 +17,15 @@ with extra("attnlib.live"):
 
 _WIDTH = 720
 _ASIDE = re.compile(r"^\s*//.*\n|^\s*/\*(?s:.*?)\*/\n|^\s+", re.MULTILINE)
+_OPEN = re.compile(r"^((?:(?!//).)*[{(\[,])\n", re.MULTILINE)
 _STYLE = re.compile(r"(?<= = `\n)[^`]*(?=`;\n)")
 _AROUND = re.compile(r";?\s*([{};,]|(?<=[\w-]):(?= ))\s*")
 
 
 def _script(path: Path) -> str:
-    """A script as a page carries it: without comments on lines of their own, indentation, and the spaces of its style sheet."""
-    return _STYLE.sub(lambda style: _AROUND.sub(r"\1", style[0]), _ASIDE.sub("", path.read_text(encoding="utf-8")))
+    """A script as a page carries it: a statement begun goes on in its line; no comments on lines of their own, no indentation."""
+    text = _OPEN.sub(r"\1", _ASIDE.sub("", path.read_text(encoding="utf-8")))
+    return _STYLE.sub(lambda style: _AROUND.sub(r"\1", style[0]), text)
 
 
 _KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))
