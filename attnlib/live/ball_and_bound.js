@@ -91,7 +91,7 @@ function render({ model, el }) {
   rows.real.element.className = "orange";
   const side = kit.html("div", {}, bars, kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)));
 
-  const number = (value) => String(Number(value.toPrecision(4)));
+  const number = (value) => String(Number(value.toPrecision(4))), digits = (value) => number(value).replace("-", "\u2212");
   const set = (name) => (value) => change({ [name]: value });
   const sliders = {
     step_size: kit.slider({
@@ -296,7 +296,7 @@ function render({ model, el }) {
     const { toX, toY, axes } = kit.plot({
       left: BARS.left, top: BARS.top, width: width - BARS.left - 4, height: BARS.height, title: "fall of the energy, step by step",
       x: { from: 0.5, to: Math.max(real.length, 4) + 0.5, ticks: real.map((_, i) => i + 1), format: String },
-      y: { from: bottom - (bottom && spare), to: top + spare, ticks: kit.ticks({ from: bottom, to: top }, 3) },
+      y: { from: bottom - (bottom && spare), to: top + spare, ticks: kit.ticks({ from: bottom, to: top }, 3), format: digits },
     });
     const bar = Math.min(0.4 * (toX(1) - toX(0)), 16);
     const rect = (kind, x, fall) => kit.svg("rect", {

@@ -308,11 +308,11 @@ function render({ model, el }) {
   function fall(width, at) {
     const { energies, sweeps } = readout, [low, high] = [energies.at(-1), energies[0]], spare = 0.08 * (high - low || 1);
     const points = energies.map((height, i) => [i / PIXELS, height]);
-    const last = Math.max(sweeps, 1);
+    const last = Math.max(sweeps, 1), digits = (value) => String(Number(value.toPrecision(6))).replace("-", "\u2212");
     const frame = kit.plot({
       left: 46, top: 26, width: width - 54, height: 88, title: "energy after each sweep",
       x: { from: 0, to: last, ticks: Array.from({ length: last + 1 }, (_, i) => i), format: String },
-      y: { from: low - spare, to: high + spare, ticks: kit.ticks({ from: low - spare, to: high + spare }, 3) },
+      y: { from: low - spare, to: high + spare, ticks: kit.ticks({ from: low - spare, to: high + spare }, 3), format: digits },
     });
     const x = frame.toX(at / PIXELS);
     return [
