@@ -3,7 +3,7 @@
     python experiments/alignment_film.py            all runs, a few minutes of one core
     python experiments/alignment_film.py --resume   only the runs that the result file does not have yet
 
-The runs are those of ``translation_collapse.py`` at width 128, the same seeds, batches and learning rate, and two of them once
+The runs are those of ``translation_collapse.py`` at width 128, the same seeds, batches and learning rate, and one of them once
 more with five times the steps. More steps also stretch the schedule: the learning rate warms up for a twentieth of them. Every
 run is appended to attnlib/data/results/alignment_film.json as soon as it is done.
 
@@ -36,7 +36,7 @@ SENTENCES = (
     "im Sommer hilft die arme Mutter ihr nicht .",
 )
 """On show: a verb in two parts, a verb that German puts last, a time that German puts first. All from the test set."""
-RUNS = (("dot", 0, 400), ("dot", 2, 400), ("dot", 2, 2000), ("scaled_dot", 2, 400), ("scaled_dot", 2, 2000))
+RUNS = (("dot", 0, 400), ("dot", 2, 400), ("dot", 2, 2000), ("scaled_dot", 2, 400))
 """Score, seed, steps."""
 HIDDEN, RATE = 128, 6e-3
 JUDGED = 500

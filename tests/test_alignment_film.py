@@ -159,7 +159,7 @@ def test_what_comes_back_from_the_browser_is_taken():
         figure.set_state({"step": 2002})
 
 
-@pytest.mark.parametrize(("run", "sentence", "step"), [(0, 0, 0), (1, 2, 33), (2, 1, 2000), (3, 1, 400), (4, 0, 1999)])
+@pytest.mark.parametrize(("run", "sentence", "step"), [(0, 0, 0), (1, 2, 33), (2, 1, 2000), (3, 1, 400), (2, 0, 1999)])
 def test_readout_against_definitions(run, sentence, step):
     figure, stored = AlignmentFilm(RECORD, run, sentence, step), RECORD["runs"][run]
     said, frame = figure.readout, max(i for i, at in enumerate(stored["at"]) if at <= step)
