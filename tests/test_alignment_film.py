@@ -79,7 +79,8 @@ def test_the_weights_agree_with_the_curves_as_far_as_eight_bits_can_say(run, sen
     golden = np.zeros(parts.shape[1:], bool)
     golden[tuple(zip(*gold, strict=True))] = True
     surely, perhaps = ((golden | ~possible).all(-1).sum(-1), (golden & possible).any(-1).sum(-1))
-    assert (surely == perhaps).mean() > 0.5  # mostly the links are beyond doubt
+    if run["score"] == "dot":  # frozen at the end: no doubt is left
+        assert surely[-1] == perhaps[-1]
     links = parts.shape[1] + len(gold)
     for error, least, most in zip(film["aer"], 1 - 2 * perhaps / links, 1 - 2 * surely / links, strict=True):
         assert least - 5e-5 <= error <= most + 5e-5
