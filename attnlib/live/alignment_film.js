@@ -146,7 +146,9 @@ function render({ model, el }) {
       const { toX, toY, axes, line } = plot, points = (values) => record.at.map((step, i) => [step, values[i]]);
       const [x, y] = [toX(readout.step), toY(readout[key])];
       return [
-        kit.svg("text", { class: "name", x: (place % 2) * wide, y: top - 18 }, `${name}: ${kit.numeral(readout[key])}`),
+        kit.svg("text", {
+          class: "name", x: (place % 2) * wide, y: top - 18, style: `font-size: ${Math.min(12.5, wide / 12.5)}px`,
+        }, `${name}: ${kit.numeral(readout[key])}`),
         ...axes(),
         ...(key === "spread" ? [line([[0, 1], [record.steps, 1]], "quiet", { class: "line one" })] : []),
         ...(own[key] ? [line(points(own[key]), "quiet", { class: "line own" })] : []),
