@@ -206,9 +206,8 @@ def check_broadcast(name: str, tensor: Tensor, shape: tuple[int, ...], device: t
 
 def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether a tensor of the shape can be expanded to the target."""
-    return len(shape) <= len(target) and all(
-        size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(target), strict=False)
-    )
+    before = len(target) - len(shape)
+    return before >= 0 and all(size in (1, wanted) for size, wanted in zip(shape, target[before:], strict=True))
 
 
 def _kind(thing: object) -> str:

@@ -15,6 +15,8 @@ from attnlib._values import check_finite, check_result, refuted
 Energy = Callable[[Tensor], Tensor]
 """An energy function takes states ``[*batch, n, d]`` and returns one energy per state, ``[*batch, n]``."""
 
+_Pair = tuple[Tensor, Tensor]  # torch 2.6 cannot trace a function that writes this out inside another
+
 
 def energy_step(
     energy: Energy, state: Float[Tensor, "*batch n d"], *, step_size: float | int = 1.0
@@ -92,7 +94,7 @@ def gradient(energy: Energy, state: Tensor) -> tuple[Tensor, Tensor]:
     An energy that closes over the same tensor (self-attention) keeps it fixed: the argument is a tensor of its own.
     """
 
-    def total(argument: Tensor) -> tuple[Tensor, Tensor]:
+    def total(argument: Tensor) -> _Pair:
         value = energy(argument)
         if not isinstance(value, Tensor) or value.shape != state.shape[:-1]:
             came = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
