@@ -23,7 +23,7 @@ _AROUND = re.compile(r";?\s*([{};,]|(?<=[\w-]):(?= ))\s*")
 
 
 def _script(path: Path) -> str:
-    """A script as a page carries it: a statement begun goes on in its line; without comment lines and indentation."""
+    """A script as a page carries it: no indentation, no comments on lines of their own; what is begun goes on in its line."""
     text = _OPEN.sub(r"\1", _ASIDE.sub("", path.read_text(encoding="utf-8")))
     return _STYLE.sub(lambda style: _AROUND.sub(r"\1", style[0]), text)
 

@@ -205,7 +205,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
     const moved = () => change(from(Number(input.value)));
     const input = html("input", { type: "range", min: to(min), max: to(max), step: log ? 0.01 : step, oninput: moved });
     const shown = html("b", { "aria-hidden": "true" }), tick = html("i"), track = html("span", { class: "mark" });
-    const note = html("small", { "aria-hidden": "true", class: "quiet" });
+    const note = html("small", { class: "quiet" });
     const element = html("label", { class: "slider" }, html("span", {}, label), shown, track, input, note);
     const set = (value) => {
       input.value = to(value);
