@@ -107,7 +107,7 @@ class AlignmentFilm(LiveFigure):
 
     @property
     def name(self) -> str:
-        """The run in words: what was set, and nothing about why it went as it did."""
+        """What was set in the run, in words, and nothing about why it went as it did."""
         run = self.record["runs"][self.run]
         return f"{'unscaled' if run['score'] == 'dot' else 'scaled'}, seed {run['seed']}, {run['steps']} steps"
 

@@ -60,7 +60,7 @@ def _scenarios() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 
 _PLANE, _SCENES = _scenarios()
 SCENARIOS = {name: {**_PLANE, **scene} for name, scene in _SCENES.items()}
-"""Seven things to see, by name: settings of :class:`Flatland`, drawn from a fixed seed.
+"""Seven things to see. Each name has the settings of a :class:`Flatland`, drawn from a fixed seed.
 
 With maps, memories are keys and queries are where their own map puts them; the map that turns the last state into the output
 is the map of the values behind the inverse of the map of the keys.
