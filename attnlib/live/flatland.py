@@ -1,4 +1,7 @@
-"""Flatland: queries that roll down the energy of memories in the plane (chapter 3)."""
+"""Flatland: queries that roll down the energy of memories in the plane (chapter 3).
+
+It is longer than 250 lines because the figure, its scenes and its still picture are read as one.
+"""
 
 import math
 import warnings
