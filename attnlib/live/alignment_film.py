@@ -13,7 +13,7 @@ from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.softmax import entropy
 
 CURVES = {
-    "loss": "loss, nats a word",
+    "loss": "loss, nats",
     "aer": "alignment error",
     "entropy": "entropy / ln T",
     "spread": "spread / \u221a(2 ln T)",
