@@ -89,6 +89,7 @@ def test_key_claims_stand_out_and_the_others_are_quiet(tab, book, source):
     size = "all => all.map(one => parseFloat(getComputedStyle(one).fontSize))"
     loud, quiet = (page.eval_on_selector_all(which, size) for which in ("div.claim.key", "div.claim:not(.key)"))
     assert min(loud) > max(quiet)
+    page.locator("details.predict").evaluate_all("folds => folds.forEach(fold => fold.open = true)")
     assert page.locator("div.claim.key").count() == page.locator("div.claim.key:visible").count()
     folds = page.eval_on_selector_all("details.checks", "all => all.map(one => one.querySelectorAll('.claim').length)")
     assert min(folds, default=2) > 1

@@ -11,6 +11,7 @@ import pytest
 import test_live_browser as live
 
 import attnlib.live
+from attnlib.data.recorded import recorded
 from attnlib.live import LiveFigure, SoftmaxThermometer
 
 pytestmark = live.pytestmark
@@ -19,6 +20,13 @@ browser, desk = live.browser, live.desk
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2.5}
 FIGURES = [figure for figure in map(attnlib.live.__dict__.get, attnlib.live.__all__) if issubclass(figure, LiveFigure)]
 FIGURES.remove(LiveFigure)
+NEEDS = {"AlignmentFilm": "alignment_film", "HopLab": "memory_networks"}
+"""The records of those figures that show one."""
+
+
+def made(figure):
+    return figure(recorded(NEEDS[figure.__name__])) if figure.__name__ in NEEDS else figure()
+
 
 WORKSHOP = """
 function render({ model, el }) {
@@ -63,14 +71,14 @@ def shown_constants(page: Any, index: int = 0) -> Any:
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_constants_are_pythons_on_the_page_and_in_the_widget(desk, figure):
-    page = desk.open(figure().page())
+    page = desk.open(made(figure).page())
     as_widget = """async ([source, state]) => {
         const el = document.body.appendChild(document.createElement("div")), nothing = () => {};
         const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
         await module.default.render({ el, model: { get: (key) => state[key], set: nothing, on: nothing, off: nothing } });
         return el.figure.constants;
     }"""
-    for constants in (shown_constants(page), page.evaluate(as_widget, [figure()._esm, figure().state()])):
+    for constants in (shown_constants(page), page.evaluate(as_widget, [made(figure)._esm, made(figure).state()])):
         assert constants == json.loads(json.dumps(figure.constants))
 
 
@@ -82,7 +90,7 @@ def test_constants_keep_every_digit(workshop):
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_no_slider_leads_where_python_refuses(desk, figure):
     """Both ends of each slider, one after the other: the state there can be set in Python."""
-    page = desk.open(figure().page())
+    page = desk.open(made(figure).page())
     sliders = page.locator("input[type=range]")
     assert sliders.count() > 0
     for index in range(sliders.count()):
@@ -99,7 +107,7 @@ def test_no_slider_leads_where_python_refuses(desk, figure):
 @pytest.mark.parametrize("desk", [PHONE], indirect=True)
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_on_a_phone_the_controls_lie_directly_under_what_they_drive(desk, figure):
-    page = desk.open(figure().page())
+    page = desk.open(made(figure).page())
     pictures = page.locator(".picture").evaluate_all("parts => parts.map(part => part.getBoundingClientRect().bottom)")
     tops = page.locator(".slider").evaluate_all("parts => parts.map(part => part.getBoundingClientRect().top)")
     assert pictures

@@ -38,6 +38,7 @@ _PRELOAD = re.compile(r'\s*<!-- Pre-loaded scripts[^>]*-->|\s*<link rel="preload
 _OPTIONS = re.compile(r'<script src="[^"]*_static/documentation_options\.js[^"]*"></script>')
 _IMPORT = re.compile(r'@import "([^"]+)";')
 _IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<folder>[^"]*_images/)(?P<name>[^"/]+)"[^>]*>')
+_PICTURE_LINK = re.compile(r'href="[^"]*_images/(?P<name>[^"/]+)"')
 _CLAIMS = re.compile(r'(?:<div class="output text_html"><div class="claim\b.*?</div></div>\s*)+', re.DOTALL)
 _CLAIM = re.compile(r'<div class="output text_html"><div class="claim(?P<key> key)?".*?</div></div>', re.DOTALL)
 _SHOWN = re.compile(r'\sstyle="width: (\d+)px; height: (\d+)px;"')
@@ -223,8 +224,11 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
         more += "" if "loading=" in tag else ' loading="lazy"'
         return tag.replace("<img", f"<img{more}", 1)
 
+    def picture(found: re.Match[str]) -> str:
+        return found[0].replace(found["name"], sizes.get(Path(found["name"]).stem, (found["name"],))[0])
+
     end = page.find("</head>")
-    top, body = page[:end], _IMAGE.sub(image, page[end:])
+    top, body = page[:end], _PICTURE_LINK.sub(picture, _IMAGE.sub(image, page[end:]))
     first = _SHEET.search(top)
     if first:
         link = f'\n  <link rel="stylesheet" href="{first["root"]}_static/{name}" />'

@@ -50,7 +50,7 @@ class BallAndBound(LiveFigure):
     >>> figure = BallAndBound([-1.5, 1.5], 0.5, beta=1.0)
     >>> said = figure.readout
     >>> round(said["guaranteed"][0], 4), round(said["real"][0], 4)
-    (0.0892, 0.1225)
+    (0.1025, 0.2046)
     """
 
     memories = traitlets.List(traitlets.Float()).tag(sync=True)

@@ -274,7 +274,8 @@ def splitting_beta(memories: Iterable[Sequence[float | int]] | Tensor) -> float 
 
 def _splits(memory: Tensor, beta: float) -> bool:
     """Do the memories, as starts, come to rest in more than one place? Slow ones get more time, for 6,000 steps."""
-    unit, places, moving = memory.norm(dim=-1).max().item(), [], memory
+    unit, moving = memory.norm(dim=-1).max().item(), memory
+    places: list[Tensor] = []
     for _ in range(30):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -186,7 +186,7 @@
     const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const folds = [...document.querySelectorAll("details:not([open])")].filter((fold) => wanted && fold.contains(wanted));
     for (const fold of folds) fold.open = true;
-    if (folds.length) wanted.scrollIntoView();
+    if (folds.length) settled().then(() => wanted.scrollIntoView());
   };
   window.addEventListener("hashchange", reveal);
   reveal();
