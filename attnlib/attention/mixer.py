@@ -55,8 +55,8 @@ class Mixer(nn.Module):
             the call, wrong shapes, wrong dtypes, non-finite input, empty rows, a result that overflows.
     """
 
-    has_values = True
-    """Whether values have a map of their own; otherwise the keys serve as values."""
+    has_keys, has_values = True, True
+    """Whether keys and values have maps of their own. Without, the queries serve as keys, and the keys as values."""
 
     has_weights = True
     """Whether there are weights that dropout could act on."""
@@ -110,7 +110,8 @@ class Mixer(nn.Module):
         if not bare:
             inner = self.heads * self.head_dim
             self.to_query = nn.Linear(self.dim, inner, bias=bias, device=device, dtype=dtype)
-            self.to_key = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
+            if self.has_keys:
+                self.to_key = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
             if self.has_values:
                 self.to_value = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
             self.to_out = nn.Linear(inner, self.dim, bias=bias, device=device, dtype=dtype)
@@ -177,7 +178,9 @@ class Mixer(nn.Module):
         else:
             # looked at before they are split, where it is quicker; a fused kernel may turn a NaN into a zero
             query = self._per_head(check_result(self.to_query(x), "x, or the parameters that make queries of it, are"))
-            key = self._per_head(check_result(self.to_key(context), "x, context, or the parameters that make keys of it, are"))
+            key = query
+            if self.has_keys:
+                key = self._per_head(check_result(self.to_key(context), "x, context, or the parameters that make keys of it, are"))
             value = self._per_head(self.to_value(context)) if self.has_values else key
         if self.places is not None:
             query, key = placed(self.places, query, key)
@@ -214,8 +217,8 @@ class Mixer(nn.Module):
             raise ValueError(f"context is None; expected [*batch, m, {self.context_dim}], since dim is {self.dim}")
         width = (*x.shape[:-2], self.context_dim)
         if context is not None and (context.ndim != x.ndim or (*context.shape[:-2], context.shape[-1]) != width):
-            expected = ", ".join(map(str, (*x.shape[:-2], "m", self.context_dim)))
-            raise ValueError(f"context has shape {tuple(context.shape)}; expected [{expected}]")
+            batch = ", ".join(map(str, (*x.shape[:-2], "m", self.context_dim)))
+            raise ValueError(f"context has shape {tuple(context.shape)}; expected [{batch}]")
         limit = torch.finfo(torch.promote_types(x.dtype, torch.float32)).max ** 0.25  # its fourth power is still a number
         for name, large in zip(given, check_finite(**given), strict=True):
             if large > limit:
@@ -244,8 +247,9 @@ class Mixer(nn.Module):
 
     def extra_repr(self) -> str:
         """Sizes and inverse temperature, for printing."""
-        beta = f"{self._number:.4g}" if self.log_beta is None else "one per head"
-        if self.log_beta is not None and not self.log_beta.is_meta:
-            beta = "[" + ", ".join(f"{number:.4g}" for number in self.log_beta.detach().exp().tolist()) + "]"
-        learned = ", learn_beta=True" if isinstance(self.log_beta, nn.Parameter) else ""
-        return f"dim={self.dim}, heads={self.heads}, head_dim={self.head_dim}, beta={beta}{learned}, bare={self.bare}"
+        log = self.log_beta
+        beta = f"{self._number:.4g}" if log is None else "one per head"
+        if log is not None and not log.is_meta:
+            beta = "[" + ", ".join(f"{number:.4g}" for number in log.detach().exp().tolist()) + "]"
+        beta += ", learn_beta=True" if isinstance(log, nn.Parameter) else ""
+        return f"dim={self.dim}, heads={self.heads}, head_dim={self.head_dim}, beta={beta}, bare={self.bare}"
