@@ -5,8 +5,7 @@ components, ``[N * d, N * d]``, are what the solvers take: :func:`flat_couplings
 """
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -74,14 +73,9 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
     return System(matrix * wide, column * field, factor, batch, n)
 
 
-@contextmanager
-def working(tensor: Tensor) -> Iterator[None]:
+def working(tensor: Tensor) -> AbstractContextManager[object]:
     """Compute as if autocast were off: these equations are solved to many digits."""
-    if autocasting(tensor.device):
-        with torch.autocast(tensor.device.type, enabled=False):
-            yield
-    else:
-        yield
+    return torch.autocast(tensor.device.type, enabled=False) if autocasting(tensor.device) else nullcontext()
 
 
 def sherrington_kirkpatrick(

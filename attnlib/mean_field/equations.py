@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlib._convergence import OnFailure
 from attnlib._values import check_result
@@ -84,7 +84,7 @@ class Equations:
         return eye + (found + found.mT) / 2
 
     def response(self, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """chi ``[*batch, k, k]``, V, and the smallest eigenvalue of the stiffness."""
+        """The response ``[*batch, k, k]``, V, and the smallest eigenvalue of the stiffness."""
         _, V, field = self.local(state)
         root = block_diagonal(torch.linalg.cholesky_ex(self.prior.covariance(field, V)).L)
         stiffness = self.stiffness(state)
@@ -111,6 +111,20 @@ class Equations:
     def _times(self, V: Tensor, m: Tensor) -> Tensor:
         spins = self._spins(m)
         return ((V @ spins.unsqueeze(-1))[..., 0] if self.matrices else V.unsqueeze(-1) * spins).flatten(-2)
+
+
+class Corrected(Equations):
+    """The naive equations, with what a network says of each site's means, ``[..., width]``, taken off its field."""
+
+    def __init__(self, J: Tensor, h: Tensor, prior: Prior, network: nn.Module, width: int) -> None:
+        super().__init__(J, h, prior, lambda m: (None, None))
+        self.network, self.width = network, width
+
+    def image(self, state: Tensor) -> Tensor:
+        """The right side of the equations, ``[*batch, k]``."""
+        sites = state.unflatten(-1, (-1, self.width)).to(next(self.network.parameters()).dtype)
+        trace: Tensor = self.network(sites).to(state.dtype).flatten(-2)
+        return self.prior.mean(self._spins((self.J @ state.unsqueeze(-1))[..., 0] + self.h - trace)).flatten(-2)
 
 
 def solved(

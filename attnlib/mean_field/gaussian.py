@@ -1,8 +1,8 @@
 """Gaussian spins: mean field is exact, the reaction cancels, and the response is one linear system.
 
-With the prior of covariance Sigma a single spin answers ``m_i = (Sigma^-1 - V_i)^-1 (sum_j J_ij m_j - V_i m_i + h_i)``. Multiply
-out: ``V_i m_i`` stands on both sides. What is left is ``(Sigma^-1 - J) m = h``, whatever V is. So no iteration over cavities is
-needed, nor a network that replaces it.
+With the prior of covariance Sigma a single spin answers ``m_i = (Sigma^-1 - V_i)^-1 (sum_j J_ij m_j - V_i m_i + h_i)``.
+Multiply out: ``V_i m_i`` stands on both sides. What is left is ``(Sigma^-1 - J) m = h``, whatever V is. So no iteration over
+cavities is needed, nor a network that replaces it.
 """
 
 import torch
@@ -11,9 +11,10 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, check_field, check_flag, check_floating
 from attnlib._values import check_result, refuted
-from attnlib.mean_field.cavity import diagonal_blocks, inverted
+from attnlib.mean_field.cavity import diagonal_blocks
 from attnlib.mean_field.couplings import block_diagonal, check_system, working
-from attnlib.mean_field.priors import Gaussian, check_prior
+from attnlib.mean_field.priors import check_prior
+from attnlib.mean_field.vectors import Gaussian
 
 
 def gaussian_response(
@@ -29,7 +30,8 @@ def gaussian_response(
     .. math:: m = (\Sigma^{-1} - \beta J)^{-1} \beta h
 
     With ``causal=True`` the mean of each spin is that in the system of the spins up to it, ``0..i``: one Cholesky factor ``L``
-    holds the factors of all these systems, and ``m_i = L_{ii}^{-T} (L^{-1} \beta h)_i``. So all prefixes cost less than one solve.
+    holds the factors of all these systems, and ``m_i = L_{ii}^{-T} (L^{-1} \beta h)_i``. So all prefixes cost no more than one
+    system.
 
     Args:
         J: couplings ``[*batch, n, n]``, symmetric with a zero diagonal; with a prior of vector spins each consecutive d rows
@@ -95,7 +97,17 @@ def respond(factor: Tensor, fields: Tensor, d: int, causal: bool = False) -> Ten
     return torch.linalg.solve_triangular(own.mT, passed.unflatten(-2, (-1, d)), upper=True).flatten(-3, -2)
 
 
-def gaussian_reaction(factor: Tensor, prior: Gaussian) -> Tensor:
-    """V of each spin, ``[*batch, n, d, d]``, in one step: ``Sigma^-1`` less the inverse of its block of chi."""
-    blocks = diagonal_blocks(torch.cholesky_inverse(factor), prior.d)
-    return prior.precision(factor) - inverted(blocks, matrices=True)
+def means(J: Tensor, h: Tensor, prior: Gaussian, names: str, *, symmetric: bool, width: int = 0) -> Tensor:
+    """Means of systems with beta in them, ``[..., k]`` for couplings ``[..., k, k]``; of prefixes of sites of the width given.
+
+    Couplings ``[heads, k, k]`` are shared by the batch, and factorised once: its members are columns.
+    """
+    matrix, shared = precision_of(J, prior), J.ndim == 3
+    columns = h.reshape(-1, *h.shape[-2:]).movedim(0, -1) if shared else h.unsqueeze(-1)
+    if symmetric:
+        found = respond(factorised(matrix, names), columns, width or prior.d, width > 0)
+    else:  # one by one: batched LU hangs with two threads
+        rows = zip(matrix.flatten(0, -3), columns.flatten(0, -3), strict=True)
+        solved = [torch.linalg.solve_ex(*row)[0] for row in rows]
+        found = torch.stack(solved).reshape(columns.shape) if solved else columns
+    return found.movedim(-1, 0).reshape(h.shape) if shared else found.squeeze(-1)

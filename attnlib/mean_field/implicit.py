@@ -1,8 +1,8 @@
 """Differentiation of a fixed point without its iterations: one linear solve, by the implicit function theorem.
 
-At a solution ``z = f(z, theta)`` the differentials obey ``dz = J dz + df``, with ``J`` the Jacobian of ``f`` in ``z``. A gradient
-``g`` of ``z`` therefore becomes ``u = (1 - J^T)^-1 g`` in front of ``f``. The linear equation ``u = g + J^T u`` is itself a fixed
-point, and is solved and, where second derivatives are asked for, differentiated by the same code.
+At a solution ``z = f(z, theta)`` the differentials obey ``dz = J dz + df``, with ``J`` the Jacobian of ``f`` in ``z``. A
+gradient ``g`` of ``z`` therefore becomes ``u = (1 - J^T)^-1 g`` in front of ``f``. The linear equation ``u = g + J^T u`` is
+itself a fixed point, and is solved and, where second derivatives are asked for, differentiated by the same code.
 """
 
 from collections.abc import Callable

@@ -20,7 +20,7 @@ _STATES_AT_ONCE = 2**21
 
 @dataclass(frozen=True)
 class IsingRecord:
-    """What an Ising system does: free energy ``[*batch]``, magnetisations ``m [*batch, n]``, covariances ``chi [*batch, n, n]``.
+    """An Ising system: free energy ``[*batch]``, magnetisations ``m [*batch, n]``, covariances ``chi [*batch, n, n]``.
 
     ``m_i = <s_i>`` and ``chi_ij = <s_i s_j> - m_i m_j``, which is also the response of ``m_i`` to ``beta h_j``.
     """
@@ -30,9 +30,7 @@ class IsingRecord:
     chi: Float[Tensor, "*batch n n"]
 
 
-def exact_ising(
-    J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0
-) -> IsingRecord:
+def exact_ising(J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0) -> IsingRecord:
     r"""Free energy, magnetisations and covariances of up to 20 spins of plus and minus one, over all their states.
 
     .. math:: F = -\tfrac1\beta \ln \sum_s e^{-\beta E(s)}, \qquad E(s) = -\tfrac12 \sum_{ij} J_{ij} s_i s_j - \sum_i h_i s_i

@@ -1,11 +1,9 @@
 """Attention as the response of vector spins with learned couplings, as a mixer."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnlib._checks import Empty, Scalar, check_choice, check_count, check_flag, check_number
@@ -14,31 +12,15 @@ from attnlib._numerics import differentiable
 from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings, working
-from attnlib.mean_field.equations import Equations
-from attnlib.mean_field.gaussian import factorised, precision_of, respond
-from attnlib.mean_field.priors import Gaussian, Prior, check_prior
+from attnlib.mean_field.equations import Corrected, Equations
+from attnlib.mean_field.gaussian import means
+from attnlib.mean_field.priors import Prior, check_prior
 from attnlib.mean_field.solve import Method, fixed_point
+from attnlib.mean_field.systems import MeanFieldRecord, apart_by, together_by
+from attnlib.mean_field.vectors import Gaussian
 
 Onsager = Literal["exact", "none", "neural"]
 """What is taken off a spin's field for its own trace on the others: adaptive TAP's term, nothing, or what a network says."""
-
-
-@dataclass(frozen=True)
-class MeanFieldRecord:
-    """What a response was, head by head: the module's output, the fields h and means m, ``[*batch, heads, n, d]``.
-
-    The couplings of the first n sites, with beta, ``J [heads, n, n, d, d]``, and their Frobenius norms ``[heads, n, n]``. The
-    evidence, each ``[*batch, heads]``: the largest residual, the iterations it took (0: a linear solve), whether it converged.
-    """
-
-    output: Float[Tensor, "*batch n dim"]
-    m: Float[Tensor, "*batch heads n d"]
-    h: Float[Tensor, "*batch heads n d"]
-    J: Float[Tensor, "heads n n d d"]
-    norms: Float[Tensor, "heads n n"]
-    residual: Float[Tensor, "*batch heads"]
-    iterations: Int[Tensor, "*batch heads"]
-    converged: Bool[Tensor, "*batch heads"]
 
 
 class MeanFieldAttention(Mixer):
@@ -50,8 +32,8 @@ class MeanFieldAttention(Mixer):
     Each head is a system of its own, with one spin of ``head_dim`` components for each token and couplings
     ``J [sites, sites, head_dim, head_dim]`` that are learned for each pair of places. The reaction ``r_i`` is what a spin's own
     trace on its neighbours feeds back: ``V_i m_i`` of adaptive TAP (``"exact"``), nothing (``"none"``, naive mean field), or
-    a small network of ``m_i`` (``"neural"``). With a Gaussian prior V cancels: ``"exact"`` and ``"none"`` are then the same linear
-    solve, factorised once for the whole batch.
+    a small network of ``m_i`` (``"neural"``). With a Gaussian prior V cancels: ``"exact"`` and ``"none"`` are then the same
+    linear solve, factorised once for the whole batch.
 
     There are no keys, values or scores: a context and a score bias are refused, and so is dropout. Fewer tokens than sites
     use the couplings of the first places. A mask takes spins away: each token answers in the system of the tokens that it may
@@ -63,7 +45,7 @@ class MeanFieldAttention(Mixer):
         sites: the largest number of tokens.
         prior: what a spin is; default ``Gaussian(1.0, head_dim)``. Its spins may also have fewer components, which divide
             ``head_dim``: ``Binary()`` makes each component an Ising spin.
-        onsager: ``"exact"`` (default), ``"none"`` or ``"neural"``.
+        onsager: which reaction, as above; default ``"exact"``.
         symmetric, symmetric_inside, self_coupling: which symmetries the couplings are given, as
             :func:`symmetric_couplings` says; default symmetric across sites, without self-coupling. Without the symmetry there
             is no Gibbs measure, and no exact reaction but the Gaussian prior's.
@@ -74,8 +56,8 @@ class MeanFieldAttention(Mixer):
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
 
     Raises:
-        ValueError: as :class:`attnlib.attention.Mixer`; also a context, a score bias, more tokens than sites, couplings that
-            make a Gaussian system unstable, an exact reaction for asymmetric couplings.
+        ValueError: as :class:`attnlib.attention.Mixer`; also a context, a score bias, more tokens than sites, a Gaussian system
+            whose couplings make it unstable, an exact reaction for asymmetric ones.
         ConvergenceError: the iteration stops short, and ``on_failure`` is ``"error"``.
 
     Source: Bal 2021, Deep Implicit Attention, with an exact solution where that has an iteration.
@@ -144,23 +126,27 @@ class MeanFieldAttention(Mixer):
         self.linear = isinstance(self.prior, Gaussian) and onsager != "neural"
         if onsager == "exact" and not symmetric and not self.linear:
             raise ValueError("symmetric is False; expected True for an exact reaction: without it there is no Gibbs measure")
-        self.onsager, self.method = onsager, method
         self.symmetries = {"across": symmetric, "inside": symmetric_inside, "self_coupling": self_coupling}
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
-        self.max_steps, self.on_failure = check_count("max_steps", max_steps), on_failure
-        variance = torch.linalg.eigvalsh(self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))).max().item()
-        self._variance = variance
+        self.onsager, self.method, self.on_failure, self.max_steps = (
+            onsager,
+            method,
+            on_failure,
+            check_count("max_steps", max_steps),
+        )
+        free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
+        self._variance = torch.linalg.eigvalsh(free).max().item()
         scale = stable_scale(sites, d, largest=check_number("largest", largest, above=0)) * (2**0.5 if symmetric else 1.0)
         self.couplings = nn.Parameter(torch.empty(self.heads, sites, sites, d, d, device=device, dtype=dtype))
         with torch.no_grad():
             beta = self.beta if not isinstance(self.beta, Tensor) else self.beta.detach()[:, None, None, None, None]
-            nn.init.normal_(self.couplings, std=scale / variance).div_(beta)
-        self.reaction = None
+            nn.init.normal_(self.couplings, std=scale / self._variance).div_(beta)
+        self.reaction: nn.Sequential | None = None
         if onsager == "neural":
-            wide = {"device": device, "dtype": dtype}
-            self.reaction = nn.Sequential(nn.Linear(d, 2 * d, **wide), nn.Tanh(), nn.Linear(2 * d, d, **wide))
-            for parameter in self.reaction[-1].parameters():
-                nn.init.zeros_(parameter)  # it starts as naive mean field
+            last = nn.Linear(2 * d, d, device=device, dtype=dtype)
+            self.reaction = nn.Sequential(nn.Linear(d, 2 * d, device=device, dtype=dtype), nn.Tanh(), last)
+            nn.init.zeros_(last.weight)  # it starts as naive mean field
+            nn.init.zeros_(last.bias)
 
     def split(
         self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None, score_bias: Tensor | None = None
@@ -168,33 +154,34 @@ class MeanFieldAttention(Mixer):
         """Check the input and make fields of it, ``[*batch, heads, n, d]``. Shapes and errors are those of the call."""
         for name, given in (("context", context), ("score_bias", score_bias)):
             if given is not None:
-                raise ValueError(f"{name} is given; expected None: couplings belong to pairs of x's own places, and have no scores")
-        heads = super().split(x, None, mask)
-        if x.shape[-2] > self.sites:
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected at most {self.sites} tokens, one for each site")
-        return heads
+                raise ValueError(f"{name} is given; expected None: couplings belong to pairs of x's own places")
+        return super().split(x, None, mask)
 
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """Respond to each head's fields, ``[*batch, heads, n, d]``. Errors are those of the call."""
-        return self._respond(check_heads(heads))[0]
+        heads = check_heads(heads)
+        return self._respond(heads)[0] if heads.query.shape[-2] else heads.query
 
     def explain(
-        self, x: Float[Tensor, "*batch n dim"], context: None = None, mask: Bool[Tensor, "..."] | None = None
+        self,
+        x: Float[Tensor, "*batch n dim"],
+        context: Float[Tensor, "*batch m context_dim"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
     ) -> MeanFieldRecord:
         """Output, fields, means, couplings and the evidence of a call, as in :class:`MeanFieldRecord`.
 
         What it returns carries gradients as the call's output does. Shapes and errors are those of the call.
         """
         heads = self.split(x, context, mask)
-        m, J, found = self._respond(heads)
-        h, lead = heads.query, heads.query.shape[:-2]
-        evidence = [t.reshape(*lead, t.shape[-1]) if t.ndim > len(lead) else t for t in (found[0], found[1].to(h.device), found[2])]
-        if found[0].ndim > len(lead):
-            evidence = [evidence[0].amax(-1), evidence[1].amax(-1), evidence[2].all(-1)]
-        return MeanFieldRecord(self.merge(m, heads), m, h, J, J.square().sum((-2, -1)).sqrt(), *evidence)
+        m, J, (residual, iterations, converged) = self._respond(heads)
+        if residual.ndim > m.ndim - 2:  # one system for each query, or for each member
+            residual, iterations, converged = residual.amax(-1), iterations.amax(-1), converged.all(-1)
+        norms, lead = J.square().sum((-2, -1)).sqrt(), m.shape[:-2]
+        evidence = (t.expand(lead) for t in (residual, iterations, converged))
+        return MeanFieldRecord(self.merge(m, heads), m, heads.query, J, norms, *evidence)
 
     def _couplings(self, n: int) -> Tensor:
-        """Couplings of the first n sites with their symmetries and beta, ``[heads, n, n, d, d]``, in single precision or better."""
+        """Couplings of the first n sites with symmetries and beta, ``[heads, n, n, d, d]``, in single precision or better."""
         raw = differentiable(self.couplings)[:, :n, :n]
         J = symmetric_couplings(raw, **self.symmetries).to(torch.promote_types(raw.dtype, torch.float32))
         beta = self.beta.to(J.dtype)[:, None, None, None, None] if isinstance(self.beta, Tensor) else self.beta
@@ -203,37 +190,38 @@ class MeanFieldAttention(Mixer):
     def _respond(self, heads: Heads) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Means ``[*batch, heads, n, d]``, the couplings, and residual, iterations and converged of each system."""
         query, (n, d) = heads.query, heads.query.shape[-2:]
+        if heads.key.shape != query.shape or heads.score_bias is not None:
+            raise ValueError("key and score_bias are not the query and None; expected these: sites have couplings, not scores")
+        if n > self.sites:
+            raise ValueError(f"x has {n} tokens, a query each; expected at most {self.sites}, one for each site")
         with working(query):
             blocks = self._couplings(n)
-            J = flat_couplings(blocks) if n else blocks.new_zeros(self.heads, 0, 0)
+            J = flat_couplings(blocks)
             beta = heads.beta.to(J.dtype)[..., None] if isinstance(heads.beta, Tensor) else heads.beta
             fields = (beta * query.to(J.dtype)).flatten(-2)
             prefixes = heads.seen.causal and self.linear and self.symmetries["across"]
             mask = None if prefixes else heads.mask
-            if n == 0 or mask is None:
+            if mask is None:
                 m, evidence = self._solve(J, fields, prefixes)
                 return m.unflatten(-1, (n, d)).to(query.dtype), blocks, evidence
-            mask = mask.expand(*query.shape[:-2], mask.shape[-2] if mask.ndim > 1 else 1, n)
-            part = mask.to(J.dtype).repeat_interleave(d, -1)  # [*batch, heads, systems, k]
-            apart = J.unsqueeze(-3) * part.unsqueeze(-1) * part.unsqueeze(-2)
-            m, evidence = self._solve(apart, fields.unsqueeze(-2) * part, False)
-            m = m.unflatten(-1, (n, d))
-            m = m.squeeze(-3) if m.shape[-3] == 1 else m.diagonal(dim1=-3, dim2=-2).mT
-            own = mask.expand(*mask.shape[:-2], n, n).diagonal(dim1=-2, dim2=-1)
-            return torch.where(own.unsqueeze(-1), m, 0.0).to(query.dtype), blocks, evidence
+            apart, systems, mask = apart_by(mask, J, fields, query.shape[:-2], n)
+            m, evidence = self._solve(apart, systems, False)
+            return together_by(mask, m, d).to(query.dtype), blocks, evidence
 
     def _solve(self, J: Tensor, h: Tensor, prefixes: bool) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Means of systems, ``[..., k]`` for fields ``[..., k]``, and the evidence of each."""
-        if not h.shape[-1]:
-            none = h.new_zeros(h.shape[:-1])
-            return h, (none, none.long(), none == 0)
         if self.linear:
-            m = self._solve_linear(J, h, prefixes)
-            none = torch.zeros_like(m[..., 0]).detach()
-            return m, (none, none.long(), none == 0)
-        equations = Equations(J, h, self.prior, None if self.onsager == "exact" else lambda m: (None, None))
+            zero = h.new_zeros(h.shape[:-1])
+            names, symmetric = "the couplings of MeanFieldAttention (see stabilise) or beta are", self.symmetries["across"]
+            width, prior = self.head_dim if prefixes else 0, cast("Gaussian", self.prior)
+            m = means(J, h, prior, names, symmetric=symmetric, width=width)
+            return m, (zero, zero.long(), zero == 0)
+        if self.reaction is not None:
+            equations: Equations = Corrected(J, h, self.prior, self.reaction, self.head_dim)
+        else:
+            equations = Equations(J, h, self.prior, None if self.onsager == "exact" else lambda m: (None, None))
         found = fixed_point(
-            equations.image if self.reaction is None else self._corrected(equations),
+            equations.image,
             equations.start(None),
             method=self.method,
             step=equations.step if self.onsager == "exact" else 1.0,
@@ -242,30 +230,6 @@ class MeanFieldAttention(Mixer):
             on_failure=self.on_failure,
         )
         return found.solution[..., : h.shape[-1]], (found.residual, found.iterations, found.converged)
-
-    def _solve_linear(self, J: Tensor, h: Tensor, prefixes: bool) -> Tensor:
-        matrix = precision_of(J, self.prior)
-        shared = J.ndim == 3  # one factorisation for the batch: members are columns
-        columns = h.reshape(-1, *h.shape[-2:]).movedim(0, -1) if shared else h.unsqueeze(-1)
-        if self.symmetries["across"]:
-            names = "the couplings of MeanFieldAttention (see stabilise) or beta are"
-            found = respond(factorised(matrix, names), columns, self.head_dim if prefixes else self.prior.d, prefixes)
-        else:  # batched LU hangs with two threads
-            rows = zip(matrix.flatten(0, -3), columns.flatten(0, -3), strict=True)
-            found = torch.stack([torch.linalg.solve_ex(*row)[0] for row in rows]).reshape(columns.shape)
-        return found.movedim(-1, 0).reshape(h.shape) if shared else found.squeeze(-1)
-
-    def _corrected(self, equations: Equations) -> Callable[[Tensor], Tensor]:
-        """The naive equations, with what the network says of each site's means taken off its field."""
-
-        def image(m: Tensor) -> Tensor:
-            sites = m.unflatten(-1, (-1, self.head_dim))
-            weight = self.reaction[0].weight
-            trace = self.reaction(sites.to(weight.dtype)).to(m.dtype).flatten(-2)
-            felt = (equations.J @ m.unsqueeze(-1))[..., 0] + equations.h - trace
-            return self.prior.mean(felt.unflatten(-1, (-1, self.prior.d))).flatten(-2)
-
-        return image
 
     @torch.no_grad()
     def largest_eigenvalue(self) -> Float[Tensor, "heads"]:
@@ -279,12 +243,11 @@ class MeanFieldAttention(Mixer):
 
     @torch.no_grad()
     def stabilise(self, most: float | int = 0.95) -> None:
-        """Scale each head's couplings down, in place, until :meth:`largest_eigenvalue` is at most this: after a step of training.
+        """Scale each head's couplings down, in place, until :meth:`largest_eigenvalue` is at most this.
 
-        Shapes stay as they are. Errors: ValueError unless ``most > 0``.
+        For a step of training that may have gone too far. Shapes stay. Errors: ValueError unless ``most > 0``.
         """
-        largest = self.largest_eigenvalue()
-        shrink = (check_number("most", most, above=0) / largest.clamp(min=1e-30)).clamp(max=1.0)
+        shrink = (check_number("most", most, above=0) / self.largest_eigenvalue().clamp(min=1e-30)).clamp(max=1.0)
         self.couplings.mul_(shrink.to(self.couplings.dtype)[:, None, None, None, None])
 
     def extra_repr(self) -> str:

@@ -43,9 +43,7 @@ class MeanField:
         return self.spectrum.square().mean(-1)
 
 
-def almeida_thouless(
-    J: Float[Tensor, "*batch n n"], m: Float[Tensor, "..."], *, beta: Scalar = 1.0
-) -> Float[Tensor, "*batch"]:
+def almeida_thouless(J: Float[Tensor, "*batch n n"], m: Float[Tensor, "..."], *, beta: Scalar = 1.0) -> Float[Tensor, "*batch"]:
     r"""Distance of Ising magnetisations from the Almeida-Thouless line: above 0 one valley, below 0 many, and TAP fails.
 
     .. math:: 1 - \lambda_{\max}\big[ \beta^2 (1 - m_i^2)\, J_{ij}^2\, (1 - m_j^2) \big]

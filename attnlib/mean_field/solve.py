@@ -1,7 +1,8 @@
-"""Fixed points of any map: damped, Anderson or Newton iteration, sample by sample, with derivatives that store no iterations."""
+"""Fixed points of any map by damped, Anderson or Newton iteration, sample by sample, with derivatives that store no steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import torch
@@ -200,8 +201,8 @@ class _Iterate:
         newest = step * errors[-1]
         if len(states) == 1:
             return newest
-        moved = torch.stack([b - a for a, b in zip(states, states[1:])], -2)  # [*batch, memory, k]
-        changed = torch.stack([b - a for a, b in zip(errors, errors[1:])], -2)
+        moved = torch.stack([b - a for a, b in pairwise(states)], -2)  # [*batch, memory, k]
+        changed = torch.stack([b - a for a, b in pairwise(errors)], -2)
         size = changed.norm(dim=-1, keepdim=True)
         size = torch.where(size > 0, size, 1.0)  # unit rows: the ridge is relative to the Gram matrix's diagonal
         moved, changed = moved / size, changed / size

@@ -36,8 +36,8 @@ def naive_mean_field(
     that keeps them stable: with ``D`` the local variances, ``2 / lambda_max(D^(1/2) (D^-1 + V - J) D^(1/2))``.
 
     Args:
-        J: couplings ``[*batch, n, n]``, symmetric with a zero diagonal. With a prior of vector spins each consecutive d rows are
-            one spin (:func:`attnlib.mean_field.flat_couplings`).
+        J: couplings ``[*batch, n, n]``, symmetric with a zero diagonal. With a prior of vector spins each consecutive d rows
+            are one spin (:func:`attnlib.mean_field.flat_couplings`).
         h: fields, broadcast to ``[*batch, n]``; default none.
         beta: inverse temperature, a number or one for each system, ``[*batch]``; finite and above 0.
         prior: what a spin is; default ``Binary()``.
