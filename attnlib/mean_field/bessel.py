@@ -79,7 +79,8 @@ def _debye(mu: float, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     slope = found + (x / (s * s)) * (-s / (mu + s).square() + 1 / (s * s) + bend - 2 * first / series / (s * s))
     logarithm = w - mu * torch.log1p(w / (2 * mu)) - torch.log1p(w / mu) / 2 + series.log() - start.log()
     a = mu + 1
-    near = x * (1 / (4 * a) - x * (1 / (32 * a * a * (a + 1)) - x / (96 * a**3 * (a + 1) * (a + 2))))
+    small = x.clamp(max=1.0)
+    near = small * (1 / (4 * a) - small * (1 / (32 * a * a * (a + 1)) - small / (96 * a**3 * (a + 1) * (a + 2))))
     return found, slope, torch.where(x < 1, near, logarithm)  # near zero the differences would cancel
 
 

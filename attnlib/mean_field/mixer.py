@@ -31,9 +31,8 @@ class MeanFieldAttention(Mixer):
 
     Each head is a system of its own, with one spin of ``head_dim`` components for each token and couplings
     ``J [sites, sites, head_dim, head_dim]`` that are learned for each pair of places. The reaction ``r_i`` is what a spin's own
-    trace on its neighbours feeds back: ``V_i m_i`` of adaptive TAP (``"exact"``), nothing (``"none"``, naive mean field), or
-    a small network of ``m_i`` (``"neural"``). With a Gaussian prior V cancels: ``"exact"`` and ``"none"`` are then the same
-    linear solve, factorised once for the whole batch.
+    trace on its neighbours feeds back: ``V_i m_i`` of adaptive TAP (``"exact"``), nothing (``"none"``), or what a network makes
+    of ``m_i`` (``"neural"``). With a Gaussian prior V cancels: one linear solve, factorised once for the whole batch.
 
     There are no keys, values or scores: a context and a score bias are refused, and so is dropout. Fewer tokens than sites
     use the couplings of the first places. A mask takes spins away: each token answers in the system of the tokens that it may
@@ -126,14 +125,10 @@ class MeanFieldAttention(Mixer):
         self.linear = isinstance(self.prior, Gaussian) and onsager != "neural"
         if onsager == "exact" and not symmetric and not self.linear:
             raise ValueError("symmetric is False; expected True for an exact reaction: without it there is no Gibbs measure")
+        self.onsager, self.method = onsager, method
         self.symmetries = {"across": symmetric, "inside": symmetric_inside, "self_coupling": self_coupling}
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
-        self.onsager, self.method, self.on_failure, self.max_steps = (
-            onsager,
-            method,
-            on_failure,
-            check_count("max_steps", max_steps),
-        )
+        self.max_steps, self.on_failure = check_count("max_steps", max_steps), on_failure
         free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
         self._variance = torch.linalg.eigvalsh(free).max().item()
         scale = stable_scale(sites, d, largest=check_number("largest", largest, above=0)) * (2**0.5 if symmetric else 1.0)
