@@ -116,7 +116,8 @@ def _moments(series: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     between = series.mean(-1).var(0)
     total = within * (sweeps - 1) / sweeps + between
     still = total <= 0  # a spin that never turned: its mean is known as well as the number of draws allows
-    spread = torch.where(still, 1.0, (total / torch.where(within > 0, within, total.clamp(min=1e-300))).sqrt())
+    least = torch.where(still, 1.0, total / (chains * sweeps))  # within chains in which it never turned, but that disagree
+    spread = torch.where(still, 1.0, (total / within.maximum(least)).sqrt())
     rho = 1 - (within[:, None] - covariances) / torch.where(still, 1.0, total)[:, None]
     pairs = rho[:, : sweeps // 2 * 2].unflatten(-1, (-1, 2)).sum(-1)
     positive = (pairs > 0).long().cumprod(-1)
