@@ -5,6 +5,8 @@ Debye's expansion, uniform in the argument, is exact to double precision. All is
 so that nothing is singular at zero, and plain operations are all there is to differentiate, as often as is asked for.
 """
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import torch
@@ -66,20 +68,16 @@ def _debye(mu: float, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     q = (mu / s).square()
     w = x / (s + mu)  # s - mu, without cancellation
     # each term is P(q) / s^k; with respect to z its slope is z/s^2 times (-2 q P' - k P) / s^k, and so on once more
-    series = start = first = second = torch.zeros_like(x)
-    for k, row in enumerate(_DEBYE):
-        value, down, again = (_polynomial(_turned(row, k, times), q) for times in range(3))
-        series = series + value / s**k
-        first = first + down / s**k
-        second = second + again / s**k
-        start = start + sum(row) / mu**k
+    polynomials = ([_polynomial(_turned(row, k, times), q) for k, row in enumerate(_DEBYE)] for times in range(3))
+    series, first, second = (_polynomial(rows, 1 / s) for rows in polynomials)  # powers of s itself would overflow float32
+    start = sum(sum(row) / mu**k for k, row in enumerate(_DEBYE))
     found = 1 / (mu + s) - 1 / (2 * s * s) + first / series / (s * s)
     # slope of the ratio r = z * found: found + z * d(found)/dz, where z d/dz s^-2 = -2 x / s^4
     bend = (second - first.square() / series) / series / (s * s)
     slope = found + (x / (s * s)) * (-s / (mu + s).square() + 1 / (s * s) + bend - 2 * first / series / (s * s))
-    logarithm = w - mu * torch.log1p(w / (2 * mu)) - torch.log1p(w / mu) / 2 + series.log() - start.log()
+    logarithm = w - mu * torch.log1p(w / (2 * mu)) - torch.log1p(w / mu) / 2 + series.log() - math.log(start)
     a = mu + 1
-    small = x.clamp(max=1.0)
+    small = x.clamp(max=1.0)  # where it is not used, it must not overflow either: the gradient would be zero times infinity
     near = small * (1 / (4 * a) - small * (1 / (32 * a * a * (a + 1)) - small / (96 * a**3 * (a + 1) * (a + 2))))
     return found, slope, torch.where(x < 1, near, logarithm)  # near zero the differences would cancel
 
@@ -89,8 +87,8 @@ def _turned(row: tuple[float, ...], k: int, times: int) -> tuple[float, ...]:
     return tuple(c * (-2.0 * power - k) ** times for power, c in enumerate(row))
 
 
-def _polynomial(row: tuple[float, ...], q: Tensor) -> Tensor:
-    value = torch.full_like(q, row[-1])
-    for c in reversed(row[:-1]):
+def _polynomial(row: Sequence[float | Tensor], q: Tensor) -> Tensor:
+    value = torch.zeros_like(q)
+    for c in reversed(row):
         value = value * q + c
     return value

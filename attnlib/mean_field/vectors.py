@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._checks import check_count, check_floating, check_number
-from attnlib._values import check_finite, refuted
+from attnlib._values import check_finite, check_result, refuted
 from attnlib.mean_field.bessel import log_bessel, ratio, ratio_and_slope
 from attnlib.mean_field.priors import Prior, Reaction, check_spin_fields
 
@@ -59,7 +59,7 @@ class Gaussian(Prior):
 
     def _tilted(self, field: Tensor, V: Tensor | None) -> tuple[Tensor, Tensor]:
         """Cholesky factor of ``Sigma^-1 - V``, and its product with the mean, as a column."""
-        matrix = self.precision(field) if V is None else self.precision(field) - V
+        matrix = self.precision(field) if V is None else self.precision(field) - (V + V.mT) / 2
         factor = torch.linalg.cholesky_ex(matrix).L
         return factor.expand(*field.shape, self.d), field.unsqueeze(-1)
 
@@ -113,7 +113,7 @@ class Spherical(Prior):
 
     def _square(self, field: Tensor, V: Tensor | None) -> Tensor:
         check_spin_fields(self, field, V)
-        return self.d * field.square().sum(-1)
+        return check_result(self.d * field.square().sum(-1), "field is")
 
     def log_partition(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``ln Z``, ``[*batch, n]``. Errors: ValueError on other shapes."""
