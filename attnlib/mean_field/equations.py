@@ -7,12 +7,13 @@ from torch import Tensor, nn
 
 from attnlib._convergence import OnFailure
 from attnlib._values import check_result
-from attnlib.mean_field.cavity import as_blocks, block_diagonal, diagonal_blocks, inverted, match, reduced, safe_start
+from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, inverted, match, reduced, safe_start
+from attnlib.mean_field.couplings import block_diagonal
 from attnlib.mean_field.priors import Prior
 from attnlib.mean_field.responses import MeanField
 from attnlib.mean_field.solve import fixed_point
 
-Reaction = Callable[[Tensor], tuple[Tensor | None, Tensor | None]]
+ReactionOf = Callable[[Tensor], tuple[Tensor | None, Tensor | None]]
 """From the magnetisations: V of each spin, and what its motion adds to ``Lambda - J``. None stands for zero."""
 
 
@@ -20,10 +21,10 @@ class Equations:
     """``m = <S>`` of each spin in its field; couplings ``[*batch, k, k]`` and fields ``[*batch, k]`` have beta in them.
 
     With a reaction the state is m. Without one the reaction is that of adaptive TAP, and the state is m together with the
-    local variances, from which Lambda follows.
+    local covariances, from which V follows.
     """
 
-    def __init__(self, J: Tensor, h: Tensor, prior: Prior, reaction: Reaction | None) -> None:
+    def __init__(self, J: Tensor, h: Tensor, prior: Prior, reaction: ReactionOf | None) -> None:
         self.J, self.h, self.prior, self.reaction = J, h, prior, reaction
         self.k, self.d, self.matrices = J.shape[-1], prior.d, prior.reaction == "matrix"
         self._warm: Tensor | None = None
@@ -36,33 +37,29 @@ class Equations:
         first = self.prior.mean(field).flatten(-2) if m is None else m
         if self.reaction is not None:
             return first
-        return torch.cat([first, reduced(self.prior.covariance(field), self.matrices).reshape(*first.shape[:-1], -1)], -1)
+        return torch.cat([first, self.prior.covariance(field).flatten(-3)], -1)
 
     def image(self, state: Tensor) -> Tensor:
         """The right side of the equations, ``[*batch, state]``."""
-        _, V, field = self.local(state)
+        V, field = self.local(state)
         m = self.prior.mean(field, V).flatten(-2)
-        if self.reaction is not None:
-            return m
-        c = self._variances(field, V)
-        return torch.cat([m, c.reshape(*m.shape[:-1], -1)], -1)
+        return m if self.reaction is not None else torch.cat([m, self.prior.covariance(field, V).flatten(-3)], -1)
 
-    def local(self, state: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Lambda (of adaptive TAP, otherwise m), V, and the field at each spin ``[*batch, n, d]``."""
+    def local(self, state: Tensor) -> tuple[Tensor | None, Tensor]:
+        """V of each spin, and its field ``[*batch, n, d]``."""
         m = state[..., : self.k]
         felt = (self.J @ m.unsqueeze(-1))[..., 0] + self.h
         if self.reaction is not None:
             V, _ = self.reaction(m)
-            return m, V, self._spins(felt if V is None else felt - self._times(V, m))
-        shape = (*m.shape[:-1], self.k // self.d, *((self.d, self.d) if self.matrices else ()))
-        c = state[..., self.k :].reshape(shape)
-        warm = self._warm
-        if warm is None or warm.shape != c.shape or warm.device != c.device:
-            warm = safe_start(self.J, c, self.d, self.matrices)
-        precision = match(self.J, c, warm, self.d, self.matrices, self._tolerance)
-        self._warm = precision.detach()
-        V = precision - inverted(c, self.matrices)
-        return precision, V, self._spins(felt - self._times(V, m))
+            return V, self._spins(felt if V is None else felt - self._times(V, m))
+        C = state[..., self.k :].unflatten(-1, (-1, self.d, self.d))
+        safe = safe_start(self.J, self.d, self.matrices).expand(C.shape if self.matrices else C.shape[:-2])
+        near = self._warm is not None and self._warm.shape == safe.shape and self._warm.device == safe.device
+        rest, c = block_diagonal(inverted(C)) - self.J, reduced(C, self.matrices)
+        V = match(rest, c, self._warm if near else safe, safe, self.d, self.matrices, self._tolerance)
+        if not torch.is_grad_enabled():  # a derivative is taken at one state: asked for twice, it is the same
+            self._warm = V
+        return V, self._spins(felt - self._times(V, m))
 
     def step(self, state: Tensor) -> Tensor:
         """A step below the bound ``2 / lambda_max``, ``[*batch]``, and the best one where the smallest eigenvalue is known."""
@@ -72,7 +69,7 @@ class Equations:
 
     def stiffness(self, state: Tensor) -> Tensor:
         """``D^(1/2) (Lambda - J) D^(1/2)`` with D the local covariances, ``[*batch, k, k]``."""
-        _, V, field = self.local(state)
+        V, field = self.local(state)
         root = block_diagonal(torch.linalg.cholesky_ex(self.prior.covariance(field, V)).L)
         matrix = -self.J
         if V is not None:
@@ -85,7 +82,7 @@ class Equations:
 
     def response(self, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The response ``[*batch, k, k]``, V, and the smallest eigenvalue of the stiffness."""
-        _, V, field = self.local(state)
+        V, field = self.local(state)
         root = block_diagonal(torch.linalg.cholesky_ex(self.prior.covariance(field, V)).L)
         stiffness = self.stiffness(state)
         least = torch.linalg.eigvalsh(stiffness.detach())[..., 0]
@@ -101,9 +98,6 @@ class Equations:
             sites = (*state.shape[:-1], self.k // self.d)
             V = field.new_zeros((*sites, self.d, self.d) if self.matrices else sites)
         return root @ inner @ root.mT, V, least
-
-    def _variances(self, field: Tensor, V: Tensor | None) -> Tensor:
-        return self.prior.covariance(field, V) if self.matrices else self.prior.variance(field, V)
 
     def _spins(self, components: Tensor) -> Tensor:
         return components.unflatten(-1, (self.k // self.d, self.d))
@@ -143,10 +137,10 @@ def solved(
     state = found.solution
     chi, V, least = equations.response(state)
     with torch.no_grad():
-        _, reaction, field = equations.local(state.detach())
-        own = equations._variances(field, reaction)
-        blocks = reduced(diagonal_blocks(chi.detach(), equations.d), equations.matrices)
-        consistency = (blocks - own).abs().flatten(state.ndim - 1).amax(-1)
+        reaction, field = equations.local(state.detach())
+        own = equations.prior.covariance(field, reaction)
+        wrong = reduced(diagonal_blocks(chi.detach(), equations.d) - own, equations.matrices)
+        consistency = wrong.abs().flatten(state.ndim - 1).amax(-1)
     m = state[..., : equations.k]
     parts = (m, chi, V, found.residual, consistency, least)
     m, chi, V, residual, consistency, least = (check_result(part.to(dtype), "J, h or beta are") for part in parts)

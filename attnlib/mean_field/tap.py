@@ -2,7 +2,7 @@
 
 All solve ``m = <S>`` of single spins in an effective field, and differ in what a spin's own trace on its neighbours costs:
 
-    a_i = sum_j J_ij m_j - V_i m_i,    V = 0 (naive),    V_i = beta sum_j J_ij^2 (1 - m_j^2) (TAP),    or V from chi (adaptive)
+    a_i = beta sum_j J_ij m_j - V_i m_i,    V = 0 (naive),    V_i = beta^2 sum_j J_ij^2 (1 - m_j^2) (TAP),    or V from chi
 """
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_number
 from attnlib._convergence import OnFailure
 from attnlib.mean_field.couplings import System, check_system, working
-from attnlib.mean_field.equations import Equations, Reaction, solved
+from attnlib.mean_field.equations import Equations, ReactionOf, solved
 from attnlib.mean_field.priors import Binary, Prior, check_prior
 from attnlib.mean_field.responses import MeanField
 
@@ -110,7 +110,7 @@ def adaptive_tap(
         \chi = (\Lambda - \beta J)^{-1}, \quad \Lambda_i = V_i + \Sigma_i^{-1}, \quad \chi_{ii} = \Sigma_i
 
     ``Sigma_i`` is the covariance of a single spin under its measure. So the response has on its diagonal exactly what each spin
-    says of itself. For spins of d components whose V is a number (spherical ones) the traces are matched.
+    says of itself. For spins of d components whose V is a number (spherical ones) the traces of both are matched.
 
     Arguments, shapes (``J [*batch, n, n]``), results and errors are those of :func:`naive_mean_field`.
 
@@ -128,7 +128,7 @@ def _solve(
     J: Tensor,
     system: System,
     prior: Prior,
-    reaction: Reaction | None,
+    reaction: ReactionOf | None,
     start: Tensor | None,
     tolerance: float | int | None,
     max_steps: int,
