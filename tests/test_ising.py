@@ -2,6 +2,9 @@
 
 import itertools
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -109,6 +112,32 @@ def test_memory_does_not_grow_with_the_number_of_systems():
             exact_ising(J, h)
         kept[systems] = total
     assert kept[8] < 2**17
+
+
+TWENTY = """
+import time
+import torch
+from attnlib.mean_field import exact_ising, sherrington_kirkpatrick
+from benchmarks.memory import high_water
+torch.set_num_threads(1)
+J = sherrington_kirkpatrick(20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+h = torch.zeros(20, dtype=torch.float64, requires_grad=True)
+exact_ising(J[:3, :3])
+open("/proc/self/clear_refs", "w").write("5")
+before, start = high_water(), time.process_time()
+exact_ising(J, h).free_energy.backward()
+print(time.process_time() - start, high_water() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux, which can reset the high-water mark")
+def test_twenty_spins_take_seconds_and_no_gigabyte():
+    """With the gradient, in a process of its own; seconds of processor time, which others on the machine do not lengthen."""
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", TWENTY], cwd=root, capture_output=True, text=True, check=True)
+    seconds, memory = map(float, done.stdout.split())
+    assert seconds < 10
+    assert memory < 1e9
 
 
 @pytest.mark.usefixtures("unchecked")
