@@ -8,7 +8,16 @@ OnFailure = Literal["error", "warn"]
 
 
 class ConvergenceError(RuntimeError):
-    """A solver stopped short of its tolerance. It carries the ``iterations`` done and the largest ``residual`` left."""
+    """A solver stopped short of its tolerance. It carries the ``iterations`` done and the largest ``residual`` left.
+
+    >>> from attnlib import find_fixed_points
+    >>> points = torch.tensor([[1.0], [-1.0]])
+    >>> try:
+    ...     find_fixed_points(torch.tensor([[0.1]]), points, beta=1.01, max_steps=2)
+    ... except ConvergenceError as error:
+    ...     print(error.iterations, error.residual > 0)
+    2 True
+    """
 
     def __init__(self, message: str, *, iterations: int, residual: float) -> None:
         super().__init__(message)
@@ -16,7 +25,15 @@ class ConvergenceError(RuntimeError):
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver that was asked to go on with ``on_failure="warn"`` stopped short of its tolerance."""
+    """A solver that was asked to go on with ``on_failure="warn"`` stopped short of its tolerance.
+
+    >>> from attnlib import find_fixed_points
+    >>> points = torch.tensor([[1.0], [-1.0]])
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     found = find_fixed_points(torch.tensor([[0.1]]), points, beta=1.01, max_steps=2, on_failure="warn")
+    >>> said[0].category.__name__, found.reached
+    ('ConvergenceWarning', tensor([-1]))
+    """
 
 
 def report_failure(message: str, *, iterations: int, residual: float, on_failure: OnFailure) -> None:

@@ -10,35 +10,55 @@ from typing import Any
 import torch
 
 _ID = re.compile(r"\d+[a-z]?\.\d+")
+_RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
+# Each claim carries its own style, in colours that read on white and on black: notebooks have no style sheet of ours.
+_ROW = "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 1em;margin:.3em 0;padding:.25em .8em;line-height:1.45;"
+_QUIET = _ROW + "border-left:2px solid #8a939e;font-size:.92em"
+_KEY = _ROW + "border-left:4px solid #0e8a5f;background:rgba(14,138,95,.13);padding:.55em .8em"
 
 
 class ClaimError(AssertionError):
-    """A claim does not hold. The message names the claim, what was measured and what was expected."""
+    """A claim does not hold. The message names the claim, what was measured and what was expected.
+
+    >>> try:
+    ...     claim("0.1", "two and two make five", 2 + 2, expected=5, atol=1e-12)
+    ... except ClaimError as error:
+    ...     print(error)
+    claim 0.1: two and two make five: measured 4, expected 5 ± 10⁻¹²
+    """
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim that held: id, sentence, measured value and bound as text. Shows itself as one line."""
+    """One claim that held: id, sentence, measured value and bound as text, and whether it is a section's key claim.
+
+    >>> Claim("0.1", "two and two make four", "4", "4 ± 10⁻¹²")
+    claim 0.1 | two and two make four | measured 4 | bound 4 ± 10⁻¹² | ✓
+    """
 
     id: str
     sentence: str
     measured: str
     bound: str
+    key: bool = False
 
     def __str__(self) -> str:
-        return f"claim {self.id} | {self.sentence} | measured {self.measured} | bound {self.bound} | \u2713"
+        name = "key claim" if self.key else "claim"
+        return f"{name} {self.id} | {self.sentence} | measured {self.measured} | bound {self.bound} | \u2713"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        cells = (
-            f'<span class="claim-id">Claim {self.id}</span>',
-            f'<span class="claim-sentence">{html.escape(self.sentence)}</span>',
-            f'<span class="claim-measured">measured {html.escape(self.measured)}</span>',
-            f'<span class="claim-bound">bound {html.escape(self.bound)}</span>',
-            '<span class="claim-tick">\u2713</span>',
+        parts = (
+            ("id", "font-weight:600;white-space:nowrap", f"Claim {self.id}"),
+            ("sentence", "flex:1 1 16em" + ";font-weight:600" * self.key, self.sentence),
+            ("measured", "opacity:.8;white-space:nowrap", f"measured {self.measured}"),
+            ("bound", "opacity:.8;white-space:nowrap", f"bound {self.bound}"),
+            ("tick", "font-weight:600", "\u2713"),
         )
-        return f'<div class="claim" id="claim-{self.id.replace(".", "-")}">{" ".join(cells)}</div>'
+        cells = (f'<span class="claim-{part}" style="{style}">{html.escape(text)}</span>' for part, style, text in parts)
+        kind, style = ("claim key", _KEY) if self.key else ("claim", _QUIET)
+        return f'<div class="{kind}" id="claim-{self.id.replace(".", "-")}" style="{style}">{" ".join(cells)}</div>'
 
 
 def claim(
@@ -51,6 +71,7 @@ def claim(
     below: float | int | None = None,
     above: float | int | None = None,
     between: tuple[float | int, float | int] | None = None,
+    key: bool = False,
 ) -> None:
     """Assert a quantitative sentence and show one line: id, sentence, measured value, bound, tick.
 
@@ -60,21 +81,24 @@ def claim(
 
     Args:
         id: ``"chapter.number"``, unique and stable, such as ``"3.2"``.
-        sentence: what holds, in words, on one line without ``|``.
+        sentence: what holds, in words, on one line without ``|``; formulas are TeX between dollar signs.
         measured: a number or tensor; NaN fails every bound.
+        key: whether this is the claim that its section is about; it stands out, the others are quiet.
 
     Raises:
         ClaimError: the bound does not hold.
         ValueError: no bound, two bounds, a bound that cannot fail (not finite, or a value compared with itself), a malformed
             id or sentence, shapes that differ.
 
-    >>> claim("0.1", "two and two make four", 2 + 2, expected=4, atol=1e-12)
-    claim 0.1 | two and two make four | measured 4 | bound 4 ± 1e-12 | ✓
+    >>> claim("0.1", "Two and two make four.", 2 + 2, expected=4, atol=1e-12)
+    claim 0.1 | Two and two make four. | measured 4 | bound 4 ± 10⁻¹² | ✓
     """
     if not _ID.fullmatch(id):
         raise ValueError(f'id is {id!r}; expected "chapter.number", such as "3.2"')
     if not sentence.strip() or "|" in sentence or "\n" in sentence:
         raise ValueError(f"sentence is {sentence!r}; expected one line of words without |")
+    if sentence.count("$") % 2:
+        raise ValueError(f"sentence is {sentence!r}; expected formulas between two $")
     bounds = [b for b in (expected, below, above, between) if b is not None]
     if len(bounds) != 1 or (expected is not None) != (atol is not None):
         raise ValueError("expected exactly one bound: expected with atol, below, above, or between")
@@ -86,7 +110,7 @@ def claim(
     shown, fine, bound = _judge(value, expected, atol, below, above, between)
     if not fine:
         raise ClaimError(f"claim {id}: {sentence}: measured {shown}, expected {bound}")
-    _show(Claim(id, sentence, shown, bound))
+    _show(Claim(id, sentence, shown, bound, key))
 
 
 def _judge(
@@ -108,7 +132,7 @@ def _judge(
         deviation = (value - target).abs().max().item()
         if value.numel() == 1:
             return _text(value.item()), deviation <= atol, f"{_text(target.item())} \u00b1 {_text(atol)}"
-        return f"\u0394 {deviation:.2g}", deviation <= atol, f"\u0394 \u2264 {_text(atol)}"
+        return f"\u0394 {_text(deviation, 2)}", deviation <= atol, f"\u0394 \u2264 {_text(atol)}"
     if between is not None:
         low, high = (_bound("between", number) for number in between)
         if not low < high:
@@ -136,8 +160,17 @@ def _bound(name: str, number: float | int | None, positive: bool = False) -> flo
     return number
 
 
-def _text(number: float | int) -> str:
-    return f"{number:.4g}"
+def _text(number: float | int, digits: int = 4) -> str:
+    """The number as one writes it: 24 000, 0.125, 1.4 × 10⁻⁷."""
+    if 1e4 <= abs(number) < 1e7:
+        return f"{number:,.0f}".replace(",", "\u202f").replace("-", "\u2212")
+    number = float(f"{number:.12g}")  # of two numbers that differ by rounding, one is not shown with another last digit
+    mantissa, _, exponent = f"{number:.{digits}g}".partition("e")
+    mantissa = mantissa.replace("-", "\u2212")
+    if not exponent:
+        return mantissa
+    power = "10" + str(int(exponent)).translate(_RAISED)
+    return mantissa.replace("1", power) if mantissa in ("1", "\u22121") else f"{mantissa}\u00a0\u00d7\u00a0{power}"
 
 
 def _show(made: Claim) -> None:

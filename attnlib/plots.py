@@ -1,5 +1,6 @@
 """Figures of the course: one style sheet, and the few drawings that several pages share. Needs ``attnlib[book]``."""
 
+import sys
 from collections.abc import Callable
 
 import torch
@@ -17,8 +18,20 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = "#0072B2", "#D55E00", "#009E73", "#
 
 
 def use_style() -> None:
-    """Switch matplotlib to the style sheet of the course (``attnlib/plots.mplstyle``)."""
+    """Switch matplotlib to the style sheet of the course (``attnlib/plots.mplstyle``).
+
+    In a notebook pictures get twice the pixels, for dense screens, and say how large they are to be shown.
+
+    >>> use_style()
+    >>> plt.rcParams["axes.prop_cycle"].by_key()["color"][0] == BLUE
+    True
+    """
     plt.style.use("attnlib.plots")
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        from matplotlib_inline.config import InlineBackend
+
+        InlineBackend.instance(parent=ipython.get_ipython()).figure_formats = {"retina"}
 
 
 def grid(
@@ -27,6 +40,10 @@ def grid(
     """Points of a rectangle: all of them ``[resolution ** 2, 2]`` with y as the slow index, and the values of x and of y.
 
     The extent is ``(left, right, bottom, top)``. Raises ValueError unless left < right and bottom < top.
+
+    >>> points, x, y = grid((-1.0, 1.0, 0.0, 1.0), resolution=3)
+    >>> points.shape, x, y
+    (torch.Size([9, 2]), tensor([-1.,  0.,  1.]), tensor([0.0000, 0.5000, 1.0000]))
     """
     left, right, bottom, top = extent
     if not (left < right and bottom < top):
@@ -48,6 +65,14 @@ def landscape(
 
     Takes an energy of points ``[points, 2]`` to ``[points]``. The levels lie closer together near the bottom, where the
     valleys are. Raises ValueError as :func:`grid`.
+
+    >>> from attnlib import hopfield_energy
+    >>> memory = torch.tensor([[1.0, 1.0], [-1.0, -1.0]])
+    >>> figure, ax = plt.subplots()
+    >>> landscape(ax, lambda points: hopfield_energy(points, memory, beta=4), (-2.0, 2.0, -2.0, 2.0), resolution=20)
+    >>> [round(edge) for edge in ax.get_xlim()]
+    [-2, 2]
+    >>> plt.close(figure)
     """
     points, x, y = grid(extent, resolution)
     with torch.no_grad():
@@ -62,7 +87,16 @@ def landscape(
 
 
 def path(ax: Axes, states: Float[Tensor, "steps n 2"], *, color: str = RED, label: str | None = None) -> None:
-    """Draw trajectories in the plane, ``[steps, n, 2]``: an open circle at the start, a dot at each step."""
+    """Draw trajectories in the plane, ``[steps, n, 2]``: an open circle at the start, a dot at each step.
+
+    >>> from attnlib import descend
+    >>> walk = descend(lambda state: state.square().sum(-1) / 2, torch.tensor([[2.0, 1.0]]), steps=4, step_size=0.5)
+    >>> figure, ax = plt.subplots()
+    >>> path(ax, walk.states)
+    >>> len(ax.lines)  # the track, and the circle at its start
+    2
+    >>> plt.close(figure)
+    """
     for index, track in enumerate(states.detach().unbind(1)):
         ax.plot(*track.T, "-o", color=color, markersize=3.5, linewidth=1.3, label=label if index == 0 else None)
         ax.plot(*track[0], "o", color="white", markeredgecolor=color, markersize=7)

@@ -81,6 +81,12 @@ def state_of(model, batch):
     }
 
 
+def links_of(record, batch):
+    """The alignment that attention draws of each sentence of a batch."""
+    sizes = [(len(pair.target), len(pair.source)) for pair in batch.pairs]
+    return [links(weights[:n, :m]) for weights, (n, m) in zip(record.weights, sizes, strict=True)]
+
+
 def run(setting, corpus, source, target, test_pairs):
     """Train one model and measure it on the test sentences."""
     torch.manual_seed(setting["seed"])
@@ -111,8 +117,7 @@ def run(setting, corpus, source, target, test_pairs):
             said += [target.decode(words) for words in model.greedy(batch.source, batch.mask).tolist()]
             wanted += [pair.target for pair in batch.pairs]
             gold += [pair.alignment for pair in batch.pairs]
-            for weights, pair in zip(record.weights, batch.pairs, strict=True):
-                found.append(links(weights[: len(pair.target), : len(pair.source)]))
+            found += links_of(record, batch)
     attends = setting["score"] != "none"
     at_the_end = state_of(model, make_batch(test_pairs, source, target)) if attends else {}
     return setting | {

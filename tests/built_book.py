@@ -50,7 +50,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Book:
         if not ended.exists():
             command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(ROOT)]
             options = ["-W", "-n", "--keep-going", "--path-output", str(place)]
-            done = subprocess.run(command + options, capture_output=True, text=True, timeout=540, cwd=place, check=False)
+            done = subprocess.run(command + options, capture_output=True, text=True, timeout=7200, cwd=place, check=False)
             log.write_text(done.stdout + done.stderr, encoding="utf-8")
             ended.write_text(str(done.returncode), encoding="utf-8")
     return Book(int(ended.read_text(encoding="utf-8")), log.read_text(encoding="utf-8"), place / "_build" / "html")

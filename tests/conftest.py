@@ -1,6 +1,10 @@
-"""What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, the summary."""
+"""What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, patience, the summary."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -23,14 +27,56 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", before)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _patient_browsers() -> Iterator[None]:
+    """Nothing in a browser fails for taking long, except what hangs."""
+    try:
+        from playwright.sync_api import Browser
+    except ImportError:
+        yield
+        return
+
+    def patient(make: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(make)
+        def made(*args: Any, **settings: Any) -> Any:
+            opened = make(*args, **settings)
+            opened.set_default_timeout(600_000)
+            return opened
+
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Browser, "new_context", patient(Browser.new_context))
+        patch.setattr(Browser, "new_page", patient(Browser.new_page))
+        yield
+
+
+@cache
+def stage(file: str) -> str:
+    """What kind of test a file holds."""
+    path = Path(file)
+    if path.suffix == ".ipynb":
+        return "notebooks, run again and compared"
+    if not path.match("tests/*.py"):
+        return "examples in docstrings"
+    if "browser" in path.name:
+        return "browser"
+    text = (Path(__file__).parent / path.name).read_text(encoding="utf-8")
+    return "book: built and read" if "from built_book" in text else "package, exercises, tools"
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how long each test file and each notebook took, slowest first, and where to look."""
+    """Say how long each stage, each test file and each notebook took, slowest first, and where to look."""
     seconds: dict[str, float] = defaultdict(float)
+    stages: dict[str, float] = defaultdict(float)
     for report in (report for reports in terminalreporter.stats.values() for report in reports):
         if isinstance(report, pytest.TestReport):
-            seconds[report.nodeid.split("::")[0]] += report.duration
-    terminalreporter.section("seconds per file")
-    for name, total in sorted(seconds.items(), key=lambda item: -item[1]):
-        terminalreporter.line(f"{total:8.1f}  {name}")
+            file = report.nodeid.split("::")[0]
+            seconds[file] += report.duration
+            stages[stage(file)] += report.duration
+    for title, times in (("seconds per file", seconds), ("seconds per stage", stages)):
+        terminalreporter.section(title)
+        for name, total in sorted(times.items(), key=lambda item: -item[1]):
+            terminalreporter.line(f"{total:8.1f}  {name}")
     terminalreporter.line(f"{sum(seconds.values()):8.1f}  together, over all workers")
     terminalreporter.line("Where to look: failures stand above; one file alone: .venv/bin/python -m pytest FILE")

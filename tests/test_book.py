@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib
 import inspect
 import io
 import re
@@ -122,18 +121,3 @@ def test_notation_names_exist():
     code = [found for row in rows[1:] for found in re.findall(r"`([^`]+)`", row[1])]
     assert len(code) >= 20
     assert not set(code) - names
-
-
-def test_reference_lists_every_public_name_once():
-    """The section of a package names what the package makes public; one section holds what belongs to no package."""
-    page = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\.\. auto(?:function|class|exception):: ([\w.]+)(?:\(\))?$", page, re.MULTILINE)
-    typed = re.findall(r"^\.\. py:data:: (\S+)\n   :module: (\S+)$", page, re.MULTILINE)
-    listed += [f"{module}.{name}" for name, module in typed]
-    names = {"attnlib": {"ConvergenceError", "ConvergenceWarning", "no_value_checks"}}
-    for package in ("softmax", "attention", "hopfield", "data"):
-        names[f"attnlib.{package}"] = set(importlib.import_module(f"attnlib.{package}").__all__)
-    assert sorted(listed) == sorted(f"{package}.{name}" for package, some in names.items() for name in some)
-    whole = set(re.findall(r"^\.\. automodule:: (\S+)\n   :members:$", page, re.MULTILINE))
-    reached = {name for package in {*names, *whole} - {"attnlib"} for name in vars(importlib.import_module(package))}
-    assert set(attnlib.__all__) <= reached | names["attnlib"]

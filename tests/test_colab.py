@@ -35,7 +35,7 @@ nb = nbformat.read(sys.argv[1], as_version=4)
 again = next(cell for cell in nb.cells if "setup" in cell.metadata.get("tags", []))
 nb.cells.append(nbformat.v4.new_code_cell(again.source))
 nb.cells.append(nbformat.v4.new_code_cell("import attnlib\\nprint(attnlib.__file__)"))
-NotebookClient(nb, timeout=600, kernel_name="python3").execute()
+NotebookClient(nb, timeout=7200, startup_timeout=1800, kernel_name="python3").execute()
 print(json.dumps({"first": again.outputs, "again": nb.cells[-2].outputs, "file": nb.cells[-1].outputs[0].text.strip()}))
 """
 

@@ -1,9 +1,9 @@
 """What Jupyter Book leaves to be done on the pages of the site: their weight, and what stands in their heads.
 
-A Sphinx extension; ``_config.yml`` names it. Each page gets its address, and its first sentence as the description that search
-engines and messengers show. Afterwards the built pages lose what they pay for and do not use: a script of 1.5 MB that draws the
-icons which a font draws too, the two thousand icons of that font that no page shows, nine style sheets where one does, MathJax
-where there is no formula, and its other editions.
+A Sphinx extension; ``_config.yml`` names it. Markdown pages may hold live figures, by a directive. Each page gets its address,
+and its first sentence as the description that search engines and messengers show. Afterwards the built pages lose what they pay
+for and do not use: a script of 1.5 MB that draws the icons which a font draws too, the two thousand icons of that font that no
+page shows, nine style sheets where one does, MathJax where there is no formula, and its other editions.
 """
 
 import base64
@@ -17,13 +17,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import course
+import yaml
+from docutils import nodes
+from docutils.parsers.rst import Directive
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from PIL import Image
 
+import attnlib.live
+
 CARD = "_static/card.png"  # 1200 x 630, what a messenger shows beside a link
 SHEET = "book.css"  # all style sheets of a page, below _static
 MOST = 300  # characters of a description
+WIDE = 830  # pixels: from here on a figure's words would be too small for a phone, where it scrolls instead
 _ICON = re.compile(r'class="[^"]*?\b(?:fas|fab|fa-solid|fa-brands)\b[^"]*"')
 _ICON_RULE = re.compile(r'(?P<names>(?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\(?P<point>[0-9a-f]+)"\}')
 _ICON_SCRIPT = re.compile(r'\s*<!-- So that users can add custom icons -->\s*<script src="[^"]*fontawesome\.js[^"]*"></script>')
@@ -32,9 +38,33 @@ _PRELOAD = re.compile(r'\s*<!-- Pre-loaded scripts[^>]*-->|\s*<link rel="preload
 _OPTIONS = re.compile(r'<script src="[^"]*_static/documentation_options\.js[^"]*"></script>')
 _IMPORT = re.compile(r'@import "([^"]+)";')
 _IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<folder>[^"]*_images/)(?P<name>[^"/]+)"[^>]*>')
+_PICTURE_LINK = re.compile(r'href="[^"]*_images/(?P<name>[^"/]+)"')
+_CLAIMS = re.compile(r'(?:<div class="output text_html"><div class="claim\b.*?</div></div>\s*)+', re.DOTALL)
+_CLAIM = re.compile(r'<div class="output text_html"><div class="claim(?P<key> key)?".*?</div></div>', re.DOTALL)
+_SHOWN = re.compile(r'\sstyle="width: (\d+)px; height: (\d+)px;"')
 _FONTS = {"Font Awesome\\ 6 Free": ("fa-solid-900.ttf", 900), "Font Awesome\\ 6 Brands": ("fa-brands-400.ttf", 400)}
 # Drawn by a style sheet or a script, so that no page names them: a chevron and a cross.
 _UNNAMED = {"chevron-down", "angle-down", "xmark"}
+
+
+class Live(Directive):
+    """A live figure on a Markdown page: its class, and below it, as YAML, the traits that are not to have their defaults."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        kind, traits = self.arguments[0], yaml.safe_load("\n".join(self.content)) or {}
+        figure = getattr(attnlib.live, kind, None)
+        if not (isinstance(figure, type) and issubclass(figure, attnlib.live.LiveFigure)):
+            raise self.error(f"live figure {kind!r}; expected one of {', '.join(attnlib.live.__all__)}")
+        try:
+            page = figure(**traits).page()
+        except (TypeError, ValueError) as error:
+            raise self.error(f"live figure {kind}: {error}") from error
+        for part in Path(attnlib.live.__file__).parent.iterdir():
+            self.state.document.settings.record_dependencies.add(str(part))
+        return [nodes.raw("", page, format="html")]
 
 
 def address(app: Any, config: Any) -> None:
@@ -59,9 +89,29 @@ def description(body: str) -> str:
     return words[:whole] if whole else words[: words[:MOST].rfind(" ")] + " \u2026"
 
 
+def claims(body: str) -> str:
+    """A page's claims in the site's style: formulas to be set, the key claims of a cell first, the others folded if many."""
+
+    def cell(shown: re.Match[str]) -> str:
+        key, other = [], []
+        for found in _CLAIM.finditer(shown[0]):
+            line = re.sub(r' style="[^"]*"', "", found[0])  # what a notebook brings along because it has no style sheet
+            line = re.sub(r"\$([^$]+)\$", r'<span class="math notranslate nohighlight">\\(\1\\)</span>', line)
+            (key if found["key"] else other).append(line)
+        if len(other) > (1 if key else 2):
+            summary = f"<summary>{len(other)} {'more ' if key else ''}checks</summary>"
+            other = [f'<details class="checks">{summary}', *other, "</details>"]
+        return "".join(key + other) + "\n"
+
+    return _CLAIMS.sub(cell, body)
+
+
 def head(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Description, social card, and MathJax only where something is to be set."""
-    if not re.search(r'class="math\b', context.get("body") or ""):
+    """Claims, description, social card, and MathJax only where something is to be set."""
+    if context.get("body"):
+        context["body"] = claims(context["body"])
+    formulas = re.search(r'class="math\b', context.get("body") or "")
+    if not formulas:
         context["script_files"] = [script for script in context["script_files"] if "mathjax/" not in str(script.filename or "")]
     title = re.sub(r"<[^>]*>", "", context.get("title") or "")
     if doctree is None:
@@ -80,6 +130,16 @@ def head(app: Any, name: str, template: str, context: dict[str, Any], doctree: A
     tags = [f'<meta name="{key}" content="{html.escape(value)}" />' for key, value in named.items() if value]
     tags += [f'<meta property="{key}" content="{html.escape(value)}" />' for key, value in graph.items() if value]
     context["metatags"] = context.get("metatags", "") + "\n    " + "\n    ".join(tags)
+    if formulas:
+        context["body"] = context["body"].replace("</h1>", f"</h1>{_unset(name)}", 1)
+
+
+def _unset(name: str) -> str:
+    """What a page with formulas says where nothing can set them."""
+    where = course.repository()
+    notebook = f"{where.url}/blob/{where.branch}/{name}.ipynb"
+    there = f' In <a href="{notebook}">the notebook</a> they are set.' if (course.ROOT / f"{name}.ipynb").exists() else ""
+    return f"<noscript><p>Formulas are set by JavaScript; without it they stand here as they were typed.{there}</p></noscript>"
 
 
 def icons(site: Path, rules: str, pages: list[str]) -> tuple[str, str]:
@@ -156,12 +216,21 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
     def image(found: re.Match[str]) -> str:
         file, width, height = sizes.get(Path(found["name"]).stem, (found["name"], 0, 0))
         tag = found[0].replace(found["folder"] + found["name"], found["folder"] + file)
+        shown = _SHOWN.search(tag)
+        if shown:  # a notebook says how large its dense picture is to be; as attributes, so that it can shrink in proportion
+            tag, width, height = tag.replace(shown[0], ""), int(shown[1]), int(shown[2])
+        said = re.search(r'\swidth="(\d+)"', tag)
+        width = int(said[1]) if said else width
         more = f' width="{width}" height="{height}"' if width and not re.search(r"\s(?:width|height)=", tag) else ""
+        more += ' class="wide"' if width > WIDE and "class=" not in tag else ""
         more += "" if "loading=" in tag else ' loading="lazy"'
         return tag.replace("<img", f"<img{more}", 1)
 
+    def picture(found: re.Match[str]) -> str:
+        return found[0].replace(found["name"], sizes.get(Path(found["name"]).stem, (found["name"],))[0])
+
     end = page.find("</head>")
-    top, body = page[:end], _IMAGE.sub(image, page[end:])
+    top, body = page[:end], _PICTURE_LINK.sub(picture, _IMAGE.sub(image, page[end:]))
     first = _SHEET.search(top)
     if first:
         link = f'\n  <link rel="stylesheet" href="{first["root"]}_static/{name}" />'
@@ -199,6 +268,7 @@ def finish(app: Any, trouble: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
+    app.add_directive("live", Live)
     app.connect("config-inited", address, priority=100)
     app.connect("html-page-context", head, priority=900)
     app.connect("build-finished", finish, priority=900)

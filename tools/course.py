@@ -11,13 +11,24 @@ import nbformat
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-CLAIM_LINE = re.compile(r"claim (\S+) \| (.+?) \| measured (.+?) \| bound (.+?) \| \u2713")
+CLAIM_LINE = re.compile(r"(key )?claim (\S+) \| (.+?) \| measured (.+?) \| bound (.+?) \| \u2713")
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 _MATH_OR_CODE = re.compile(r"```.*?```|\$\$.*?\$\$(?:\s*\([\w-]+\))?|\$[^$\n]+\$|`[^`\n]+`", re.DOTALL)
 _TAG_OR_TARGET = re.compile(r"<[^>]+>|\]\([^)]*\)")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A claim as the output of a cell shows it."""
+
+    id: str
+    sentence: str
+    measured: str
+    bound: str
+    key: bool
 
 
 @dataclass(frozen=True)
@@ -79,17 +90,21 @@ def title(nb: Any) -> str:
     return nb.cells[0].source.splitlines()[0].removeprefix("# ")
 
 
+def syntax(source: str) -> ast.Module:
+    """The code of a cell, parsed; lines for IPython do nothing."""
+    return ast.parse("\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in source.splitlines()))
+
+
 def claims_asked(cell: Any) -> list[str | None]:
     """The ids of the calls of ``claim`` in a cell; None for an id that is not written out."""
-    plain = "\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in cell.source.splitlines())
-    calls = [node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(syntax(cell.source)) if isinstance(node, ast.Call)]
     calls.sort(key=lambda call: (call.lineno, call.col_offset))
     names = [(call, call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) for call in calls]
     firsts = [(call.args or [k.value for k in call.keywords if k.arg == "id"])[0] for call, name in names if name == "claim"]
     return [first.value if isinstance(first, ast.Constant) else None for first in firsts]
 
 
-def claims_shown(cell: Any) -> list[tuple[str, str, str]]:
-    """The claims in a cell's outputs, each as id, sentence, bound."""
+def claims_shown(cell: Any) -> list[Shown]:
+    """The claims in a cell's outputs."""
     texts = [o.get("text", "") if o.output_type == "stream" else o.get("data", {}).get("text/plain", "") for o in cell.outputs]
-    return [(id, sentence, bound) for id, sentence, _, bound in CLAIM_LINE.findall("\n".join(texts))]
+    return [Shown(*parts, key=bool(key)) for key, *parts in CLAIM_LINE.findall("\n".join(texts))]

@@ -14,8 +14,7 @@ MEMORY = torch.tensor([[1.15, 0.3], [-0.95, 0.6], [-0.3, -0.95], [0.95, -0.7]])
 QUERY = torch.tensor([[-0.1, 1.12], [0.1, -0.04]])
 WIDTH, HEIGHT = 2.1, 1.4
 DEPTHS = LinearSegmentedColormap.from_list("depths", ["#0b1f3a", "#17456f", "#3f82a6", "#9cc6cf", "#e6ece3", "#faf5e9"])
-TARGET = Path(__file__).parents[1] / "book" / "_static" / "cover.png"
-CARD = TARGET.with_name("card.png")
+CARD = Path(__file__).parents[1] / "book" / "_static" / "card.png"
 
 
 def energy(state: torch.Tensor) -> torch.Tensor:
@@ -67,6 +66,5 @@ def card() -> Figure:
 
 if __name__ == "__main__":
     plt.switch_backend("Agg")
-    for target, figure, dpi in ((TARGET, draw(), 130), (CARD, card(), 100)):
-        figure.savefig(target, dpi=dpi, metadata={"Software": None})
-        print(target.name, target.stat().st_size // 1024, "KB")
+    card().savefig(CARD, dpi=100, metadata={"Software": None})
+    print(CARD.name, CARD.stat().st_size // 1024, "KB")

@@ -1,4 +1,4 @@
-"""Write ``book/claims.md``: every claim of every page, with its bound and a link to the cell that asserts it.
+"""Write ``book/claims.md``: every claim of every page, what was measured, its bound, a link to the cell that asserts it.
 
     python tools/make_claims.py [--check]
 
@@ -18,11 +18,14 @@ INTRODUCTION = """\
 # All claims
 
 A claim is a sentence with a number in it, and the program that measures the number stands next to the sentence. This page
-lists them all, each with the bound that it must meet. Its number leads to the cell that checks it.
+lists them all: what holds, what was measured when the pages were last run, and the bound that it must meet. A claim's number
+leads to the cell that checks it. The key claims, those that a section is about, are marked. Claims stand here in the order of
+the pages, and a number is a name: it stays with its claim when others come before it, so numbers do not always count up.
 
-What was measured is shown there, not here, because the last digits depend on the machine.
+Δ is the largest deviation of many numbers from those expected. The last digits of a measured value depend on the machine; the
+bound holds on all of them.
 """
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>$#~|])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#~|])")
 
 
 class ClaimsError(Exception):
@@ -34,18 +37,18 @@ def chapter(path: Path) -> str:
     return re.match(r"0*(\d+)", path.name)[1]
 
 
-def collect(paths: list[Path]) -> dict[Path, list[tuple[str, str, str]]]:
-    """The claims (id, sentence, bound) of each notebook, in order, checked against its code and against each other."""
-    found: dict[Path, list[tuple[str, str, str]]] = {}
+def collect(paths: list[Path]) -> dict[Path, list[course.Shown]]:
+    """The claims of each notebook, in order, checked against its code and against each other."""
+    found: dict[Path, list[course.Shown]] = {}
     home: dict[str, str] = {}
     for path in paths:
         found[path] = []
         for number, cell in enumerate(course.code_cells(course.read(path)), start=1):
             asked, shown = course.claims_asked(cell), course.claims_shown(cell)
             here = f"{path.name}, code cell {number}"
-            if asked != [id for id, _, _ in shown]:
-                raise ClaimsError(f"{here}: the code makes the claims {asked}, its output shows {[id for id, _, _ in shown]}")
-            for id, _, _ in shown:
+            if asked != [one.id for one in shown]:
+                raise ClaimsError(f"{here}: the code makes the claims {asked}, its output shows {[one.id for one in shown]}")
+            for id in (one.id for one in shown):
                 if id in home:
                     raise ClaimsError(f"{here}: claim {id} is already made in {home[id]}")
                 if id.split(".")[0] != chapter(path):
@@ -56,7 +59,16 @@ def collect(paths: list[Path]) -> dict[Path, list[tuple[str, str, str]]]:
 
 
 def escape(words: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", words)
+    """Words as Markdown shows them; formulas, between dollar signs, stay as they are."""
+    parts = words.split("$")
+    return "$".join(part if index % 2 else _MARKDOWN.sub(r"\\\1", part) for index, part in enumerate(parts))
+
+
+def row(claim: course.Shown, target: str) -> str:
+    """One line of the table."""
+    number = f'<a href="{target}#claim-{claim.id.replace(".", "-")}">{claim.id}</a>'
+    mark = ' <span class="claim-mark">key</span>' if claim.key else ""
+    return f"| {number}{mark} | {escape(claim.sentence)} | {escape(claim.measured)} | {escape(claim.bound)} |"
 
 
 def page(root: Path = course.ROOT) -> str:
@@ -64,16 +76,9 @@ def page(root: Path = course.ROOT) -> str:
     parts = [INTRODUCTION]
     for path, claims in collect(course.notebooks(root)).items():
         if claims:
-            target = f"../notebooks/{path.stem}.html"
-            rows = [
-                f'| <a href="{target}#claim-{id.replace(".", "-")}">{id}</a> | {escape(sentence)} | {escape(bound)} |'
-                for id, sentence, bound in claims
-            ]
-            parts.append(
-                "\n".join(
-                    [f"## {course.title(course.read(path))}", "", "| claim | what holds | bound |", "|---|---|---|", *rows, ""]
-                )
-            )
+            rows = [row(claim, f"../notebooks/{path.stem}.html") for claim in claims]
+            head = ["| claim | what holds | measured | bound |", "|---|---|---|---|"]
+            parts.append("\n".join([f"## {course.title(course.read(path))}", "", *head, *rows, ""]))
     return "\n".join(parts)
 
 

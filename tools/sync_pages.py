@@ -1,4 +1,4 @@
-"""Write what is stated once and repeated: each page's generated line and set-up cell, the repository's address, the version.
+"""Write what is stated once and repeated: each page's generated line, set-up cell, tags, captions, numbers; address, version.
 
     python tools/sync_pages.py [--check]
 
@@ -17,6 +17,7 @@ from typing import Any
 
 import course
 import nbformat
+import reading
 
 SETUP = """\
 import importlib.util
@@ -51,8 +52,8 @@ def line(nb: Any, name: str, where: course.Repository) -> str:
     return f"[Open in Colab]({colab}) \u00b7 [Download]({where.url}/raw/{place}) \u00b7 {minutes(nb)} minutes to read"
 
 
-def synced(path: Path, where: course.Repository) -> str:
-    """The text of a notebook with its generated line (second cell) and its set-up cell (first code cell) as they should be."""
+def synced(path: Path, where: course.Repository, numbers: dict[str, str]) -> str:
+    """The text of a notebook as it should be: second cell generated, first code cell the set-up, marks for readers."""
     nb = course.read(path)
     setup = SETUP.format(url=where.url, branch=where.branch)
     cells = [cell for cell in nb.cells if not course.has_tag(cell, "generated")]
@@ -65,6 +66,7 @@ def synced(path: Path, where: course.Repository) -> str:
         first = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), len(cells))
         cells.insert(first, nbformat.v4.new_code_cell(setup, id="set-up", metadata={"tags": ["setup"]}))
     nb.cells = cells
+    reading.complete(nb, numbers)
     return course.text(nb)
 
 
@@ -123,7 +125,9 @@ def stale(root: Path = course.ROOT) -> dict[Path, str]:
             if path.suffix in _TEXT and path.name != "_config.yml" and path.is_file():
                 wanted[path] = moved(path.read_text(encoding="utf-8"), old, where.slug)
     wanted.update(repeated(root, where, wanted))
-    wanted.update({path: synced(path, where) for path in course.notebooks(root)})
+    pages = course.notebooks(root)
+    numbers = reading.numbers((path.stem, course.read(path)) for path in pages)
+    wanted.update({path: synced(path, where, numbers) for path in pages})
     return {path: content for path, content in wanted.items() if content != path.read_text(encoding="utf-8")}
 
 

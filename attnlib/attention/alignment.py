@@ -18,6 +18,9 @@ def links(weights: Float[Tensor, "n m"]) -> Links:
     """The alignment that attention draws: each target position with the source position of its largest weight.
 
     Takes finite weights ``[n, m]``. Raises ValueError for others, or where there are no positions.
+
+    >>> sorted(links(torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])))  # word 2 of the target is word 0 of the source
+    [(0, 0), (1, 1), (2, 0)]
     """
     check_rows("weights", weights)
     check_visible(weights=weights)
@@ -61,6 +64,10 @@ def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[st
     """Corpus BLEU of tokenised sentences, in percent, by sacrebleu (which must be installed) and without another tokenisation.
 
     Raises ValueError unless there are equally many translations and references, at least one, each a sequence of words.
+
+    >>> said = ["the", "cat", "sat", "on", "the", "mat"]
+    >>> round(bleu([said], [said])), round(bleu([said], [["a", "cat", "sat", "on", "the", "mat"]]))
+    (100, 76)
     """
     for name, sentences in (("translations", translations), ("references", references)):
         if not _listed(sentences) or not all(_listed(words) and all(isinstance(w, str) for w in words) for words in sentences):

@@ -23,6 +23,9 @@ def attention_weights(
     r"""The weights of :func:`attend`: ``softmax(beta q . k)`` over the keys, ``[*batch, n, m]``.
 
     Arguments and errors are those of :func:`attend`. Half precision is computed in float32 inside.
+
+    >>> attention_weights(torch.tensor([[2.0, 0.0]]), torch.eye(2), beta=1)
+    tensor([[0.8808, 0.1192]])
     """
     check_states("query", query, "key", key)
     beta, seen = _settings(query, key, beta, mask, causal, score_bias, empty)

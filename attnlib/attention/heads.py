@@ -26,6 +26,15 @@ class Heads:
 
     Raises:
         ValueError: shapes, dtypes or devices that do not fit each other.
+
+    >>> from attnlib.attention import SoftmaxAttention
+    >>> heads = SoftmaxAttention(8, heads=2, causal=True).split(torch.zeros(1, 3, 8))
+    >>> heads.query.shape, round(heads.beta, 2)
+    (torch.Size([1, 2, 3, 4]), 0.5)
+    >>> heads.mask
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [ True,  True,  True]])
     """
 
     query: Float[Tensor, "*batch heads n d"]

@@ -30,7 +30,12 @@ from attnlib.attention.positions import sinusoids
 
 @dataclass(frozen=True)
 class Hops:
-    """What several hops did: ``query [*batch, hops, d]``, ``weights [*batch, hops, m]``, ``reading [*batch, hops, c]``."""
+    """What several hops did: ``query [*batch, hops, d]``, ``weights [*batch, hops, m]``, ``reading [*batch, hops, c]``.
+
+    >>> read = multi_hop(torch.tensor([1.0, 0.0]), torch.eye(2), torch.eye(2), [torch.eye(2)])
+    >>> read.query.shape, read.weights.shape, read.reading.shape
+    (torch.Size([2, 2]), torch.Size([2, 2]), torch.Size([2, 2]))
+    """
 
     query: Float[Tensor, "*batch hops d"]
     weights: Float[Tensor, "*batch hops m"]

@@ -56,6 +56,14 @@ class Mixer(nn.Module):
     Raises:
         ValueError: sizes that are not positive integers or do not fit each other, ``beta <= 0``, a dropout outside [0, 1); in
             the call, wrong shapes, wrong dtypes, non-finite input, empty rows, a result that overflows.
+
+    >>> class Mean(Mixer):  # every token gets the mean of all values: attention at infinite temperature
+    ...     has_weights = False
+    ...     def mix(self, heads):
+    ...         return heads.value.mean(-2, keepdim=True).expand_as(heads.query)
+    >>> Mean(2, bare=True)(torch.tensor([[[0.0, 0.0], [1.0, 2.0]]]))
+    tensor([[[0.5000, 1.0000],
+             [0.5000, 1.0000]]])
     """
 
     has_values = True

@@ -17,6 +17,9 @@ def dot_scores(query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m 
         ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
 
     Source: Luong et al. 2015, eq. (8), "dot".
+
+    >>> dot_scores(torch.tensor([[1.0, 2.0]]), torch.eye(2))
+    tensor([[1., 2.]])
     """
     check_states("query", query, "key", key)
     return _narrowed(widened(query) @ widened(key).mT, query, "query or key are")
@@ -34,6 +37,10 @@ def bilinear_scores(
         ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
 
     Source: Luong et al. 2015, eq. (8), "general".
+
+    >>> query, key = torch.tensor([[1.0, 2.0]]), torch.eye(3)  # widths 2 and 3
+    >>> bilinear_scores(query, key, weight=torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    tensor([[1., 2., 3.]])
     """
     check_states("query", query, "key", key, one_width=False)
     _check_weight("weight", weight, (query.shape[-1], key.shape[-1]), query, query=query, key=key)
@@ -56,6 +63,10 @@ def additive_scores(
         ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
 
     Source: Bahdanau et al. 2015, appendix A.1.2.
+
+    >>> query, key, both = torch.tensor([[1.0, 2.0]]), torch.eye(2), torch.eye(2)
+    >>> additive_scores(query, key, weight_query=both, weight_key=both, vector=torch.ones(2))  # never above 2
+    tensor([[1.9281, 1.7566]])
     """
     check_states("query", query, "key", key, one_width=False)
     check_tensors(vector=vector)

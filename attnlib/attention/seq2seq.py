@@ -1,4 +1,7 @@
-"""An encoder-decoder for translation with global attention, after Luong et al. 2015."""
+"""An encoder-decoder for translation with global attention, after Luong et al. 2015.
+
+It is longer than 250 lines because encoder, decoder and five scores are one network, which is read as one.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +34,11 @@ class DecodingRecord:
 
     ``logits [batch, n, words]``, ``weights`` and ``scores [batch, n, m]`` (before beta), and what the score compares:
     ``query [batch, n, hidden]`` and ``key [batch, m, hidden]``.
+
+    >>> model = Seq2Seq(10, 12, hidden=8, embedding=4)
+    >>> seen = model.explain(torch.tensor([[4, 5, 6]]), given=torch.tensor([[1, 7]]))  # three words, two of the target
+    >>> seen.weights.shape, seen.weights.sum(-1).detach().round(decimals=3)
+    (torch.Size([1, 2, 3]), tensor([[1., 1.]]))
     """
 
     logits: Float[Tensor, "batch n words"]
@@ -66,6 +74,10 @@ class Seq2Seq(nn.Module):
             words, masks that do not fit, an empty sentence.
 
     Source: Luong et al. 2015, sections 3.1 and 3.3; the additive score is that of Bahdanau et al. 2015.
+
+    >>> model = Seq2Seq(10, 12, hidden=8, embedding=4)  # vocabularies of 10 and 12 words
+    >>> model(torch.tensor([[4, 5, 6]]), torch.tensor([[1, 7]])).shape  # scores of the next word after each given one
+    torch.Size([1, 2, 12])
     """
 
     def __init__(

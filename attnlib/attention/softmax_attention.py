@@ -17,6 +17,11 @@ class AttentionRecord:
     """What softmax attention did: tensors per head, as ``[*batch, heads, ...]``, and the module's output.
 
     Scores are before beta, without the bias, in single precision or better. Without dropout the output is the one of the call.
+
+    >>> seen = SoftmaxAttention(2, bare=True, causal=True).explain(torch.eye(2)[None])
+    >>> seen.weights[0, 0]
+    tensor([[1.0000, 0.0000],
+            [0.3302, 0.6698]])
     """
 
     output: Float[Tensor, "*batch n dim"]

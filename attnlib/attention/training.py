@@ -21,7 +21,14 @@ FASTEST = 1e3
 
 @runtime_checkable
 class Teaching(Protocol):
-    """A batch to learn from, such as ``attnlib.data.Batch``: shapes are its, errors are those of the model that gets it."""
+    """A batch to learn from, such as ``attnlib.data.Batch``: shapes are its, errors are those of the model that gets it.
+
+    >>> from attnlib.data import Pair, Vocabulary, make_batch
+    >>> pair = Pair(("guten", "tag"), ("hello",))
+    >>> batch = make_batch([pair], Vocabulary([pair.source]), Vocabulary([pair.target]))
+    >>> isinstance(batch, Teaching)
+    True
+    """
 
     source: Tensor
     mask: Tensor
@@ -56,6 +63,14 @@ def teach(
     Raises:
         ValueError: steps below 1, a learning rate or clip that is not above 0; batches that are empty, or that the model
             cannot take.
+
+    >>> from attnlib.data import Pair, Vocabulary, make_batch
+    >>> pair = Pair(("guten", "tag"), ("hello",))
+    >>> batch = make_batch([pair], Vocabulary([pair.source]), Vocabulary([pair.target]))
+    >>> _ = torch.manual_seed(0)
+    >>> losses = teach(Seq2Seq(6, 5, hidden=8, embedding=4), lambda: [batch], steps=30, learning_rate=0.05)
+    >>> len(losses), losses[-1] < losses[0] / 4
+    (30, True)
     """
     if not isinstance(model, Seq2Seq):
         raise ValueError(f"model is a {type(model).__name__}; expected a Seq2Seq")

@@ -12,6 +12,10 @@ def recorded(name: str) -> dict[str, Any]:
     """Read what an experiment measured, with the command, the date, the seeds and the versions behind it.
 
     Takes the name of a script in ``experiments/``, such as ``"associative_capacity"``. Raises ValueError for another name.
+
+    >>> found = recorded("associative_capacity")
+    >>> found["title"], found["command"]
+    ('Capacity and basins of associative memories, random patterns', 'python experiments/associative_capacity.py')
     """
     known = sorted(path.name.removesuffix(".json") for path in _FOLDER.iterdir() if path.name.endswith(".json"))
     if name not in known:

@@ -37,6 +37,10 @@ class Stories:
     Shapes: ``facts [stories, m, 4]``, ``question [stories, 4]``, ``answer [stories]``. ``support [stories, 3]`` holds the
     places of the facts that the answer rests on, in the order in which one needs them, filled up with -1; ``depth [stories]``
     is their number.
+
+    >>> stories = journey_stories(2, people=1, moves=2)
+    >>> len(stories), stories.facts.shape, stories.depth
+    (2, torch.Size([2, 2, 4]), tensor([1, 1]))
     """
 
     facts: Int[Tensor, "stories m words"]
@@ -88,6 +92,19 @@ def animal_stories(
         ValueError: a count that is not an integer of at least 1, another depth, others out of range.
 
     Source: after the induction and deduction tasks of Weston et al. 2015, with supporting facts in order.
+
+    >>> print(animal_stories(1, depth=1, generator=torch.Generator().manual_seed(0)).tell())
+    0. Leo is a falcon.
+    1. Kim is black.
+    2. Eva is a beaver.
+    3. falcons are blue.
+    4. Kim is a beaver.
+    5. Dan is a badger.
+    6. Cleo is a badger.
+    7. hares are green.
+    8. Ivo is a hare.
+    9. Dan is yellow.
+    What colour is Kim? black (from 1)
     """
     check_count("count", count)
     check_choice("depth", depth, (None, 1, 2, 3))
@@ -133,6 +150,13 @@ def journey_stories(count: int, *, people: int = 3, moves: int = 3, generator: t
         ValueError: numbers that are not integers in their ranges.
 
     Source: after the first task of Weston et al. 2015.
+
+    >>> print(journey_stories(1, people=2, moves=2, generator=torch.Generator().manual_seed(0)).tell())
+    0. Dan entered the cellar.
+    1. Cleo entered the attic.
+    2. Cleo entered the cellar.
+    3. Dan entered the attic.
+    Where is Dan now? attic (from 3)
     """
     check_count("count", count)
     for name, number, most in (("people", people, len(NAMES)), ("moves", moves, len(PLACES))):

@@ -12,7 +12,12 @@ from attnlib.data._grammar import Speaker
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence and its translation, as tokens; the alignment is a set of (target position, source position)."""
+    """A sentence and its translation, as tokens; the alignment is a set of (target position, source position).
+
+    >>> pair = Pair(("macht", "auf"), ("opens",), frozenset({(0, 0), (0, 1)}))  # one word says what two do
+    >>> [(pair.target[i], pair.source[j]) for i, j in sorted(pair.alignment)]
+    [('opens', 'macht'), ('opens', 'auf')]
+    """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -21,7 +26,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs for training, validation and test; no sentence of either language stands in two of them."""
+    """Pairs for training, validation and test; no sentence of either language stands in two of them.
+
+    >>> corpus = translation_corpus(60, validation=5, test=5)
+    >>> min(len(corpus.validation), len(corpus.test)) >= 5, len(corpus.train) + len(corpus.validation) + len(corpus.test)
+    (True, 60)
+    """
 
     train: list[Pair]
     validation: list[Pair]
@@ -41,6 +51,10 @@ def generate_pairs(size: int, *, seed: int = 0, longest: int = 14) -> list[Pair]
 
     Raises:
         ValueError: a size below 1, or a longest below 8 (some kinds of sentence would not fit).
+
+    >>> pair = generate_pairs(1, seed=1)[0]
+    >>> " ".join(pair.source), " ".join(pair.target)
+    ('mein Händler läuft weg .', 'my merchant runs away .')
     """
     check_count("size", size)
     check_count("longest", longest, least=8)
@@ -63,6 +77,11 @@ def translation_corpus(size: int = 24_000, *, seed: int = 0, validation: int = 1
     """The generated corpus of page 2b: ``size`` distinct pairs, of which ``validation`` and ``test`` are held out.
 
     Raises ValueError unless something is left to train on.
+
+    >>> corpus = translation_corpus(60, validation=5, test=5)
+    >>> held_out = {pair.source for pair in corpus.validation + corpus.test}
+    >>> held_out & {pair.source for pair in corpus.train}  # nothing stands on both sides
+    set()
     """
     check_count("size", size)
     return split_pairs(generate_pairs(size, seed=seed), validation=validation, test=test, seed=seed)
@@ -75,6 +94,11 @@ def split_pairs(pairs: Sequence[Pair], *, validation: int, test: int, seed: int 
 
     Raises:
         ValueError: counts below 1, or too few pairs: nothing would be left to train on.
+
+    >>> pairs = [Pair(("ja",), ("yes",)), Pair(("ja",), ("yeah",)), Pair(("nein",), ("no",)), Pair(("doch",), ("but",))]
+    >>> corpus = split_pairs(pairs, validation=1, test=1)
+    >>> [part.count(pairs[0]) == part.count(pairs[1]) for part in (corpus.train, corpus.validation, corpus.test)]  # together
+    [True, True, True]
     """
     check_count("validation", validation)
     check_count("test", test)
@@ -119,7 +143,7 @@ def tokenize(text: str) -> tuple[str, ...]:
 
 
 def read_tab_separated(path: str | Path, *, source_column: int = 1, target_column: int = 0) -> list[Pair]:
-    """Read sentence pairs from a UTF-8 file with a pair a line and tabs between columns; further columns are ignored.
+    r"""Read sentence pairs from a UTF-8 file with a pair a line and tabs between columns; further columns are ignored.
 
     The default columns are those of the English-German files made from Tatoeba: English first, German second. Sentences are
     split by :func:`tokenize`; there is no gold alignment.
@@ -127,6 +151,13 @@ def read_tab_separated(path: str | Path, *, source_column: int = 1, target_colum
     Raises:
         ValueError: bytes that are not UTF-8, a line with too few columns, an empty line or sentence, an empty file; the message
             names file and line.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "deu.txt").write_text("Good day.\tGuten Tag.\n", encoding="utf-8")
+    ...     pairs = read_tab_separated(Path(folder) / "deu.txt")
+    >>> pairs[0].source, pairs[0].target
+    (('guten', 'tag', '.'), ('good', 'day', '.'))
     """
     check_count("source_column", source_column, least=0)
     check_count("target_column", target_column, least=0)
@@ -143,11 +174,19 @@ def read_tab_separated(path: str | Path, *, source_column: int = 1, target_colum
 
 
 def read_parallel(source_path: str | Path, target_path: str | Path) -> list[Pair]:
-    """Read sentence pairs from two UTF-8 files: line n of one translates line n of the other.
+    r"""Read sentence pairs from two UTF-8 files: line n of one translates line n of the other.
 
     Raises:
         ValueError: bytes that are not UTF-8, an empty line, an empty file, files of different length; the message names file
             and line.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     german, english = Path(folder) / "train.de", Path(folder) / "train.en"
+    ...     _ = german.write_text("Guten Tag.\n", encoding="utf-8"), english.write_text("Good day.\n", encoding="utf-8")
+    ...     pairs = read_parallel(german, english)
+    >>> pairs[0].source, pairs[0].target
+    (('guten', 'tag', '.'), ('good', 'day', '.'))
     """
     sides = [
         [_sentence(line, path, number) for number, line in enumerate(_lines(path), start=1)]

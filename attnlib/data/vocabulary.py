@@ -22,6 +22,10 @@ class Vocabulary:
 
     Raises:
         ValueError: a least below 1; no word that occurs so often.
+
+    >>> words = Vocabulary([("der", "hund", "und", "der", "baum")])
+    >>> words.encode(("der", "hund", "bellt")), words.decode([4, 6, 2])  # 3 is the unknown word, 2 the end
+    ([4, 6, 3], ['der', 'hund'])
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]], *, least: int = 1) -> None:
@@ -59,6 +63,12 @@ class Batch:
     """Pairs as numbers, padded: ``source`` and its ``mask`` (True: a word) are ``[batch, m]``, the target is ``[batch, n]``.
 
     It comes twice, ``given`` to the decoder after ``<bos>`` and ``wanted`` from it before ``<eos>``.
+
+    >>> pairs = [Pair(("guten", "tag"), ("hello",)), Pair(("nein",), ("no",))]
+    >>> batch = make_batch(pairs, Vocabulary(pair.source for pair in pairs), Vocabulary(pair.target for pair in pairs))
+    >>> batch.mask
+    tensor([[ True,  True],
+            [ True, False]])
     """
 
     source: Int[Tensor, "batch m"]
@@ -69,7 +79,13 @@ class Batch:
 
 
 def make_batch(pairs: Sequence[Pair], source: Vocabulary, target: Vocabulary) -> Batch:
-    """Encode and pad pairs. Raises ValueError if there are none."""
+    """Encode and pad pairs. Raises ValueError if there are none.
+
+    >>> pair = Pair(("guten", "tag"), ("hello",))
+    >>> batch = make_batch([pair], Vocabulary([pair.source]), Vocabulary([pair.target]))
+    >>> batch.given, batch.wanted  # begin and the word; the word and end
+    (tensor([[1, 4]]), tensor([[4, 2]]))
+    """
     if not pairs:
         raise ValueError("pairs is empty; expected at least one pair")
     sources, targets = ([vocabulary.encode(s) for s in side] for vocabulary, side in zip((source, target), _sides(pairs)))
@@ -90,6 +106,11 @@ def batches(
 
     With a generator the pairs are shuffled before they are sorted by length, and so are the batches; without one the order is
     fixed. Each pair comes exactly once. Raises ValueError on a size below 1.
+
+    >>> pairs = [Pair(("ja",), ("yes",)), Pair(("guten", "tag"), ("hello",)), Pair(("nein",), ("no",))]
+    >>> german, english = Vocabulary(pair.source for pair in pairs), Vocabulary(pair.target for pair in pairs)
+    >>> [batch.source.shape for batch in batches(pairs, german, english, size=2)]  # equal lengths together: no padding
+    [torch.Size([2, 1]), torch.Size([1, 2])]
     """
     check_count("size", size)
     order = range(len(pairs)) if generator is None else torch.randperm(len(pairs), generator=generator).tolist()

@@ -24,7 +24,11 @@ PAGES = {
 
 
 def exercises(page: str) -> dict[str, Exercise[...]]:
-    """Return the exercises of a page such as ``"3b"``, by number. Raises ValueError for a page that has none."""
+    """Return the exercises of a page such as ``"3b"``, by number. Raises ValueError for a page that has none.
+
+    >>> sorted(exercises("3c"))[:2]
+    ['1', '2']
+    """
     if page not in PAGES:
         raise ValueError(f"page is {page!r}; expected one of {', '.join(map(repr, PAGES))}")
     return cast("dict[str, Exercise[...]]", importlib.import_module(PAGES[page]).EXERCISES)
@@ -41,6 +45,9 @@ def check(exercise: str | Exercise[...], answer: object) -> None:
     Raises:
         ValueError: an unknown id, or an exercise that cannot tell right from wrong. A wrong answer raises nothing, so that a
             page runs through before it is solved.
+
+    >>> check("3c.1", lambda memory: memory.tolist())
+    exercise 3c.1: not yet. It returns a list; a tensor was expected.
     """
     title, _ = _find(exercise)
     print(f"{title}: {verdict(exercise, answer).message}")

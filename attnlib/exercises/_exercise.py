@@ -20,6 +20,10 @@ class Mistake(Generic[P]):
     Args:
         message: what to tell its author.
         answer: a function that makes the mistake; it takes the same arguments as the reference.
+
+    >>> halved = Mistake("You took half of it.", lambda x: x / 2)
+    >>> halved.message
+    'You took half of it.'
     """
 
     message: str
@@ -73,6 +77,9 @@ class Verdict:
         right: whether the answer is right.
         message: one line for its author, ``"right."`` or ``"not yet. ..."`` with what probably went wrong.
         mistake: the name of the mistake in ``Exercise.mistakes``, None where the answer is right or the mistake has no name.
+
+    >>> Verdict(False, "not yet. You took half of it.", "halved").right
+    False
     """
 
     right: bool

@@ -33,6 +33,11 @@ def hebb_weights(patterns: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch
     Raises ValueError on patterns that are not finite floating point numbers, or none at all.
 
     Source: Hopfield 1982, divided by the number of spins.
+
+    >>> hebb_weights(torch.tensor([[1.0, 1.0, -1.0]]))
+    tensor([[ 0.0000,  0.3333, -0.3333],
+            [ 0.3333,  0.0000, -0.3333],
+            [-0.3333, -0.3333,  0.0000]])
     """
     check_rows("patterns", patterns)
     wide = widened(patterns)
@@ -61,6 +66,10 @@ def classical_energy(
         ValueError: shapes that do not fit, non-finite entries, mixed dtypes, asymmetric or self-coupled J.
 
     Source: Hopfield 1982; the Ising model.
+
+    >>> J = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    >>> classical_energy(torch.tensor([[1.0, 1.0], [1.0, -1.0]]), J)  # spins that are coupled like to agree
+    tensor([-1.,  1.])
     """
     check_network(state, J, h)
     wide = widened(state)
@@ -77,6 +86,10 @@ def classical_local_field(
 
     It is also half of what turning a spin from +1 to -1 costs. Shapes and errors as :func:`classical_energy`;
     returns ``[*batch, n, d]``.
+
+    >>> J = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    >>> classical_local_field(torch.tensor([[1.0, -1.0]]), J)  # each feels the other
+    tensor([[-1.,  1.]])
     """
     check_network(state, J, h)
     felt = widened(state) @ widened(J)
@@ -105,6 +118,10 @@ def dense_energy(
         ValueError: shapes that do not fit, mixed dtypes, non-finite entries, another degree.
 
     Source: Krotov and Hopfield 2016, with a scale; Demircigil et al. 2017.
+
+    >>> memory = torch.tensor([[1.0, 1.0, 1.0, 1.0]])
+    >>> dense_energy(torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, -1.0]]), memory, degree=3)
+    tensor([-1.3333, -0.1667])
     """
     check_states("state", state, "memory", memory)
     _check_degree(degree)
@@ -138,6 +155,10 @@ def dense_local_field(
         ValueError: as :func:`dense_energy`; also entries other than -1 and 1.
 
     Source: Krotov and Hopfield 2016.
+
+    >>> memory = torch.tensor([[1.0, 1.0, 1.0, 1.0]])
+    >>> dense_local_field(torch.tensor([[1.0, 1.0, 1.0, -1.0]]), memory, degree=3)  # the last spin feels that it is wrong
+    tensor([[0.0833, 0.0833, 0.0833, 0.5833]])
     """
     check_dense(state, memory, degree)
     d, wide, patterns = state.shape[-1], widened(state), widened(memory)

@@ -31,6 +31,9 @@ def energy_step(
     Raises:
         ValueError: a state that is not ``[*batch, n, d]``, not finite, a step size that is not finite, an energy that does
             not return ``[*batch, n]`` or does not depend on the state.
+
+    >>> energy_step(lambda state: state.square().sum(-1) / 2, torch.tensor([[2.0, -4.0]]), step_size=0.5)
+    tensor([[ 1., -2.]])
     """
     step_size = check_number("step_size", step_size)
     _check(energy, state)
@@ -39,7 +42,12 @@ def energy_step(
 
 @dataclass(frozen=True)
 class Descent:
-    """A descent: states ``[steps + 1, *batch, n, d]``, their energies and gradient norms ``[steps + 1, *batch, n]``."""
+    """A descent: states ``[steps + 1, *batch, n, d]``, their energies and gradient norms ``[steps + 1, *batch, n]``.
+
+    >>> walk = descend(lambda state: state.square().sum(-1) / 2, torch.tensor([[8.0]]), steps=3, step_size=0.5)
+    >>> walk.states.flatten(), walk.energies.flatten()
+    (tensor([8., 4., 2., 1.]), tensor([32.0000,  8.0000,  2.0000,  0.5000]))
+    """
 
     states: Float[Tensor, "steps *batch n d"]
     energies: Float[Tensor, "steps *batch n"]
@@ -57,6 +65,12 @@ def descend(energy: Energy, state: Float[Tensor, "*batch n d"], *, steps: int, s
 
     Raises:
         ValueError: as :func:`energy_step`; also ``steps < 0``.
+
+    >>> from attnlib import hopfield_energy
+    >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> walk = descend(lambda state: hopfield_energy(state, memory, beta=8), torch.tensor([[0.6, 0.3]]), steps=5)
+    >>> walk.states[-1].round(decimals=2), (walk.energies.diff(dim=0) <= 0).all()  # into the nearer memory, never uphill
+    (tensor([[1., 0.]]), tensor(True))
     """
     steps, step_size = check_count("steps", steps, least=0), check_number("step_size", step_size)
     _check(energy, state)

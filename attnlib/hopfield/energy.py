@@ -46,6 +46,10 @@ def hopfield_energy(
         ValueError: shapes that do not fit, mixed dtypes, non-finite entries, ``beta <= 0``, a wrong mask or an empty row.
 
     Source: Ramsauer et al. 2021, eq. (2), without the constants that make it non-negative.
+
+    >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> hopfield_energy(torch.tensor([[0.0, 0.0], [1.0, 0.0]]), memory, beta=4)  # lower at a memory than between them
+    tensor([-0.1733, -0.5045])
     """
     beta, seen = _check(state, memory, beta, mask, score_bias, empty)
     wide = widened(state)
@@ -72,6 +76,10 @@ def hopfield_gradient(
 
     Arguments and errors are those of :func:`hopfield_energy`, ``twice_differentiable`` is that of
     :func:`attnlib.attention.attend`. Returns ``[*batch, n, d]``.
+
+    >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> hopfield_gradient(torch.tensor([[0.0, 0.0]]), memory)  # the state minus the mean of the two
+    tensor([[-0.5000, -0.5000]])
     """
     average = _average(state, memory, beta, mask, score_bias, empty, twice_differentiable)
     return check_result((widened(state) - average).to(state.dtype), "state or memory are")
@@ -107,6 +115,13 @@ def hopfield_update(
         ValueError: as :func:`hopfield_energy`; also a step size that is not finite.
 
     Source: Ramsauer et al. 2021, eq. (3), which is the case ``step_size = 1``.
+
+    >>> from attnlib import attend
+    >>> memory, state = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[0.6, 0.2]])
+    >>> hopfield_update(state, memory, beta=4)
+    tensor([[0.8320, 0.1680]])
+    >>> attend(state, memory, memory, beta=4)  # the same: one step down the energy is attention
+    tensor([[0.8320, 0.1680]])
     """
     step_size = check_number("step_size", step_size)
     average = _average(state, memory, beta, mask, score_bias, empty, twice_differentiable)
@@ -125,6 +140,11 @@ def hopfield_jacobian(
 
     Raises:
         ValueError: as :func:`hopfield_energy`; also ``beta = inf``, where the derivative does not exist.
+
+    >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> hopfield_jacobian(torch.tensor([[0.5, 0.5]]), memory, beta=2)[0]
+    tensor([[ 0.5000, -0.5000],
+            [-0.5000,  0.5000]])
     """
     check_states("state", state, "memory", memory)
     beta = check_beta(beta, like=state, shape=state.shape[:-1])

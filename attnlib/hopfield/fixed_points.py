@@ -23,6 +23,11 @@ class FixedPoints:
 
     Of each start: ``reached [n]``, the index of its resting place, or -1 where it did not converge; the states ``[n, d]`` it
     ended in, their residuals ``[n]``, the steps ``[n]`` it took.
+
+    >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> cold, warm = (find_fixed_points(memory, memory, beta=beta) for beta in (8, 1))
+    >>> cold.sharing, warm.sharing  # two single patterns; one place that both share
+    (tensor([1, 1]), tensor([2]))
     """
 
     points: Float[Tensor, "k d"]

@@ -22,6 +22,10 @@ class EnergyRecord:
     The states ``[steps + 1, *batch, heads, n, d]``, from the queries on, with their energies and gradient norms
     ``[steps + 1, *batch, heads, n]``. Only the Hopfield energy has weights; they are None for another. A state that may attend
     to nothing moves as if it saw everything here; the output has zeros in its place.
+
+    >>> walk = EnergyAttention(2, bare=True, beta=4, steps=3).explain(torch.tensor([[[0.6, 0.2]]]), torch.eye(2)[None])
+    >>> walk.energies.flatten()  # of the query, and after each step
+    tensor([-0.4460, -0.4887, -0.5033, -0.5049])
     """
 
     output: Float[Tensor, "*batch n dim"]

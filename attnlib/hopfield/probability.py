@@ -29,6 +29,9 @@ def hopfield_mixture_weights(memory: Float[Tensor, "*batch m d"], *, beta: Scala
     The component with weight ``w_i`` has mean ``x_i`` and covariance ``1/beta`` times the identity.
     Takes ``[*batch, m, d]`` and a beta that broadcasts to ``[*batch]``; returns ``[*batch, m]``.
     Raises ValueError on non-finite memories and ``beta <= 0``.
+
+    >>> hopfield_mixture_weights(torch.tensor([[1.0, 0.0], [0.0, 2.0]]))  # the longer memory weighs more
+    tensor([0.1824, 0.8176])
     """
     beta = _check(memory, beta)
     return boltzmann(widened(memory).square().sum(-1) / 2, beta).to(memory.dtype)
@@ -41,6 +44,11 @@ def hopfield_log_partition(memory: Float[Tensor, "*batch m d"], *, beta: Scalar 
 
     Takes ``[*batch, m, d]`` and a beta that broadcasts to ``[*batch]``; returns ``[*batch]``.
     Raises ValueError on non-finite memories and ``beta <= 0``.
+
+    >>> import math
+    >>> memory = torch.zeros(1, 2)  # one memory at the origin: a Gaussian in the plane, whose integral is 2 pi / beta
+    >>> hopfield_log_partition(memory, beta=2), round(math.log(math.pi), 4)
+    (tensor(1.1447), 1.1447)
     """
     beta = _check(memory, beta)
     squares = widened(memory).square().sum(-1)
@@ -55,6 +63,10 @@ def hopfield_log_density(
     r"""Normalised log-density ``-beta E(state) - ln Z``: exact, so memories can be fitted to data by gradient ascent.
 
     Takes ``[*batch, n, d]`` and ``[*batch, m, d]``, returns ``[*batch, n]`` in nats. Errors as :func:`hopfield_energy`.
+
+    >>> state, memory = torch.tensor([[0.0], [1.0]]), torch.zeros(1, 1)
+    >>> hopfield_log_density(state, memory)  # one memory: the standard normal density
+    tensor([-0.9189, -1.4189])
     """
     beta = check_number("beta", beta, above=0)
     check_states("state", state, "memory", memory)
@@ -69,6 +81,12 @@ def hopfield_sample(
     """Draw independent states from ``exp(-beta E) / Z``: pick a memory by its mixture weight, add noise of variance 1/beta.
 
     Takes memories ``[m, d]``, returns ``[count, d]``. Raises ValueError on bad memories, ``beta <= 0``, ``count < 1``.
+
+    >>> memory = torch.tensor([[3.0, 0.0], [0.0, 3.0]])
+    >>> states = hopfield_sample(memory, 1000, beta=100, generator=torch.Generator().manual_seed(0))
+    >>> near = torch.cdist(states, memory).amin(-1)
+    >>> states.shape, (near < 0.5).all()
+    (torch.Size([1000, 2]), tensor(True))
     """
     count = check_count("count", count)
     beta = check_number("beta", beta, above=0)

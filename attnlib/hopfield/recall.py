@@ -24,6 +24,11 @@ class Recall:
 
     ``steps`` counts the sweeps that changed the state. ``period`` is 1 for a fixed point, 2 for a state that synchronous
     sweeps take to another and back, and 0 where the sweeps ran out before either was seen.
+
+    >>> J = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    >>> apart = torch.tensor([[1.0, -1.0]])
+    >>> classical_recall(apart, J, mode="synchronous").period, classical_recall(apart, J).period  # a cycle, a fixed point
+    (tensor([2]), tensor([1]))
     """
 
     state: Float[Tensor, "*batch n d"]
@@ -65,6 +70,12 @@ def classical_recall(
         ValueError: as :func:`classical_energy`; also states other than -1 and 1, another mode, ``max_steps < 0``.
 
     Source: Hopfield 1982.
+
+    >>> from attnlib.hopfield import hebb_weights
+    >>> pattern = torch.tensor([[1.0, 1.0, -1.0, -1.0, 1.0]])
+    >>> spoiled = torch.tensor([[1.0, 1.0, -1.0, -1.0, -1.0]])
+    >>> classical_recall(spoiled, hebb_weights(pattern)).state
+    tensor([[ 1.,  1., -1., -1.,  1.]])
     """
     check_network(state, J, h)
     check_visible(state=state)
@@ -114,6 +125,11 @@ def dense_recall(
         ValueError: as :func:`dense_local_field`; also another mode, ``max_steps < 0``.
 
     Source: Krotov and Hopfield 2016; Demircigil et al. 2017.
+
+    >>> memory = torch.tensor([[1.0, 1.0, -1.0, -1.0, 1.0], [-1.0, 1.0, 1.0, -1.0, -1.0]])
+    >>> spoiled = torch.tensor([[1.0, 1.0, -1.0, -1.0, -1.0]])
+    >>> dense_recall(spoiled, memory, degree="exp").state  # the first memory again
+    tensor([[ 1.,  1., -1., -1.,  1.]])
     """
     check_dense(state, memory, degree)
     check_visible(state=state)

@@ -23,6 +23,10 @@ def random_patterns(
     """Draw m patterns ``[m, d]`` of independent fair spins, -1 or 1, on the generator's device.
 
     Raises ValueError unless ``m, d >= 1`` and the dtype is a floating one.
+
+    >>> patterns = random_patterns(2, 6, generator=torch.Generator().manual_seed(0))
+    >>> patterns.shape, patterns.abs().unique()
+    (torch.Size([2, 6]), tensor([1.]))
     """
     shape = check_count("m", m), check_count("d", d)
     check_generator(generator)
@@ -37,6 +41,9 @@ def flip_spins(
     """Turn exactly ``flips`` random spins of each row ``[*batch, d]``.
 
     Raises ValueError unless the state consists of -1 and 1 and ``0 <= flips <= d``.
+
+    >>> (flip_spins(torch.ones(2, 10), 3) == -1).sum(-1)  # in each row other ones
+    tensor([3, 3])
     """
     flips = check_count("flips", flips, least=0)
     check_floating(state=state)
@@ -80,6 +87,11 @@ def storage_trial(
 
     Raises:
         ValueError: as :func:`attnlib.hopfield.dense_recall`; also ``probes`` outside 1 to m, ``flips`` outside 0 to d.
+
+    >>> storage_trial(4, 200, degree=2, flips=20).mean()  # few patterns: every one comes back
+    tensor(1.)
+    >>> storage_trial(100, 200, degree=2, flips=20).mean() < 0.9  # too many
+    tensor(True)
     """
     m = check_count("m", m)
     generator = torch.Generator().manual_seed(check_count("seed", seed, least=-(2**63), most=2**64 - 1))
@@ -111,6 +123,10 @@ def storage_sweep(trials: Sequence[Mapping[str, Any]], *, jobs: int | None = Non
 
     Raises:
         ValueError: as :func:`storage_trial`; also trials with other arguments, ``jobs = 0``.
+
+    >>> few, many = storage_sweep([{"m": m, "d": 100, "degree": 3, "seed": m} for m in (5, 10)])
+    >>> few.shape, many.shape
+    (torch.Size([5]), torch.Size([10]))
     """
     if jobs is not None and check_count("jobs", jobs, least=-(2**31)) == 0:
         raise ValueError("jobs is 0; expected a number of jobs, or None")

@@ -1,8 +1,22 @@
 """Live figures: widgets in Jupyter and Colab, and without a kernel on the pages of the book. Needs ``attnlib[book]``."""
 
 from attnlib.live._figure import FigureError, LiveFigure
+from attnlib.live.alignment_film import AlignmentFilm
+from attnlib.live.ball_and_bound import BallAndBound
+from attnlib.live.digit_recall import DigitRecall
 from attnlib.live.flatland import Flatland
+from attnlib.live.hop_lab import HopLab
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 
-__all__ = ["FigureError", "Flatland", "LiveFigure", "ScoreLab", "SoftmaxThermometer"]
+__all__ = [
+    "AlignmentFilm",
+    "BallAndBound",
+    "DigitRecall",
+    "FigureError",
+    "Flatland",
+    "HopLab",
+    "LiveFigure",
+    "ScoreLab",
+    "SoftmaxThermometer",
+]

@@ -3,9 +3,10 @@
 import html
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from attnlib._extras import extra
@@ -14,14 +15,39 @@ with extra("attnlib.live"):
     import anywidget
     import traitlets
 
-_HERE = Path(__file__).parent
-_KIT = (_HERE / "kit.js").read_text(encoding="utf-8")
-_STARTER = (_HERE / "starter.js").read_text(encoding="utf-8")
 _WIDTH = 720
+_ASIDE = re.compile(r"^\s*//.*\n|^\s*/\*(?s:.*?)\*/\n|^\s+", re.MULTILINE)
+_OPEN = re.compile(r"^((?:(?!//).)*[{(\[,])\n", re.MULTILINE)
+_AROUND = re.compile(r";?\s*([{};,]|(?<=[\w-]):(?= ))\s*")
+_PLAIN = re.compile(r"^[^\"'`/\n]+$", re.MULTILINE)
+_BETWEEN = re.compile(r" ?(=>|&&|\|\||[=!<>]==?|[-+*]=|[=<>?:,;*{}()\[\]]) ?")
+
+
+def _script(path: Path) -> str:
+    """A script as a page carries it: no indentation, no comments on lines of their own; what is begun goes on in its line.
+
+    Spaces around signs go where a line holds neither text nor a pattern, whose spaces may matter.
+    """
+    text = _OPEN.sub(r"\1", _ASIDE.sub("", path.read_text(encoding="utf-8")))
+    code, *rest = re.split(r"(?<= = `\n)([^`]*)(?=`;\n)", text)
+    dense = [_PLAIN.sub(lambda line: _BETWEEN.sub(r"\1", line[0]), part) for part in (code, *rest[1::2])]
+    styles = [_AROUND.sub(r"\1", style) for style in rest[::2]]
+    return dense[0] + "".join(style + part for style, part in zip(styles, dense[1:], strict=True))
+
+
+_KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))
 
 
 class FigureError(traitlets.TraitError, ValueError):
-    """A trait of a figure got a value that it cannot take. The trait keeps its old value."""
+    """A trait of a figure got a value that it cannot take. The trait keeps its old value.
+
+    >>> from attnlib.live import SoftmaxThermometer
+    >>> try:
+    ...     SoftmaxThermometer(beta=-1.0)
+    ... except FigureError as error:
+    ...     print(str(error).split(";")[0])
+    beta is -1.0
+    """
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -37,25 +63,40 @@ class LiveFigure(anywidget.AnyWidget):
 
     - Its public traits, tagged ``sync=True``, are the state of the figure, plain numbers and lists. Put them into
       ``__init__`` by name and refuse what the module cannot draw with a :class:`FigureError`.
+    - ``constants`` holds by name what the module and Python must agree on: limits, tables, settings to choose from. They are
+      written in Python only; the module reads ``kit.constants``.
     - ``still()`` returns an SVG of the state as a string, drawn from numbers that ``attnlib`` computes. Two decimals are
       enough: the notebooks are compared character by character.
     - ``alt()`` says in a sentence what the still picture shows.
 
-    In JavaScript, define ``function render({ model, el })`` at the top level and end with ``export default { render };``:
+    In JavaScript, define ``function render({ model, el })`` at the top level and end with ``export default { render };``. On a
+    page without a kernel it is also given ``page: true``.
 
     - ``kit.js`` stands in front of every module. ``kit.card`` makes the ground of the figure, which follows the theme of the
-      page, ``kit.slider`` and ``kit.button`` its controls, ``kit.html`` and ``kit.svg`` elements, ``kit.frame`` redraws once
-      per frame, ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
+      page; ``kit.layout`` puts the picture, its controls and its readings where a phone and a desk need them; ``kit.slider``,
+      ``kit.toggle``, ``kit.choice`` and ``kit.button`` are controls, ``kit.reading`` a line of numbers, ``kit.html`` and
+      ``kit.svg`` elements. ``kit.plot`` draws axes, lines and dots, ``kit.canvas`` is as sharp as the screen, ``kit.drag``
+      moves things by mouse, finger and keys, ``kit.loop`` runs over frames; ask ``kit.reducedMotion`` before you start one.
+      ``kit.generator`` draws numbers from a seed, ``kit.numeral`` writes them.
     - What the reader does goes to the model, ``kit.store(model, { beta: 2 })``, and only there. Draw when the model changes:
-      then Python, a second view and the reader see the same state.
-    - Compute everything in pure functions, export them, and set ``el.figure = { model, readout }``, the latter a function
-      that returns the numbers shown, for a test that compares them with ``attnlib``.
-    - Return a function that undoes what outlives the element: listeners of the model, observers.
+      then Python, a second view and the reader see the same state. ``kit.run`` does it, for the theme and the size too, and
+      returns ``close``, which ``render`` returns in turn.
+    - Compute everything in pure functions, export them, and give ``kit.run`` a ``readout``, a function that returns the numbers
+      shown, for a test that compares them with ``attnlib``. It stands in ``el.figure``, with ``model``, ``draw`` and
+      ``constants``.
+
+    >>> from attnlib.live import SoftmaxThermometer
+    >>> figure = SoftmaxThermometer()
+    >>> isinstance(figure, LiveFigure), sorted(figure.state())
+    (True, ['beta', 'logits', 'seed'])
     """
+
+    constants: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "_esm" not in cls.__dict__:
-            cls._esm = _KIT + Path(inspect.getfile(cls)).with_suffix(".js").read_text(encoding="utf-8")
+            constants = json.dumps(cls.constants, separators=(",", ":"), allow_nan=False)
+            cls._esm = f"{_KIT}kit.constants = {constants};\n{_script(Path(inspect.getfile(cls)).with_suffix('.js'))}"
         super().__init_subclass__(**kwargs)
 
     def still(self) -> str:
@@ -102,4 +143,6 @@ class LiveFigure(anywidget.AnyWidget):
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"<{', '.join(sorted(value))}>"
     return f"<{len(value)} numbers>" if isinstance(value, list) and len(value) > 8 else repr(value)

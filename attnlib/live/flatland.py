@@ -1,11 +1,12 @@
-"""Flatland: queries that roll down the energy of memories in the plane (chapter 3)."""
+"""Flatland: queries that roll down the energy of memories in the plane (chapter 3).
 
-import json
+It is longer than 250 lines because the figure, its scenes and its still picture are read as one.
+"""
+
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import traitlets
@@ -13,14 +14,20 @@ from torch import Tensor
 
 from attnlib._convergence import ConvergenceWarning
 from attnlib.attention import attention_weights
-from attnlib.hopfield import descend, find_fixed_points, hopfield_energy
-from attnlib.live._figure import _KIT, FigureError, LiveFigure
+from attnlib.hopfield import descend, find_fixed_points, hopfield_energy, hopfield_update
+from attnlib.live._figure import FigureError, LiveFigure
 
 EDGE = 3.0
 """The plane is the square from -3 to 3."""
 
 MOST_MEMORIES, MOST_QUERIES, MOST_STEPS, MOST_TO_REST = 32, 12, 100, 1000
 LARGEST_BETA, LARGEST_STEP = 100.0, 2.5
+HOTTEST, COLDEST = 0.05, 50.0
+"""The ends of the slider for beta."""
+
+TOGETHER = 0.1
+"""Tokens so close to each other are said to have one place."""
+
 UNCHANGED = [1.0, 0.0, 0.0, 1.0]
 
 
@@ -29,7 +36,8 @@ def _points(points: Tensor) -> list[list[float]]:
     return [[round(x, 2) for x in point] for point in points.clamp(-2.7, 2.7).tolist()]
 
 
-def _scenarios() -> dict[str, dict[str, Any]]:
+def _scenarios() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What most scenes have in common, and what is special in each."""
     generator = torch.Generator().manual_seed(3)
     memories = 1.1 * torch.randn(10, 2, dtype=torch.float64, generator=generator)
     queries = 1.4 * torch.randn(6, 2, dtype=torch.float64, generator=generator)
@@ -38,24 +46,24 @@ def _scenarios() -> dict[str, dict[str, Any]]:
     usual = round(2**-0.5, 4)
     plane = {"memories": _points(memories), "queries": _points(queries), "beta": usual, "step_size": 1.0, "steps": 1}
     out_map = (value_map @ torch.linalg.inv(key_map)).flatten().tolist()
-    return {
-        "one big step": plane,
-        "small steps": {**plane, "step_size": 0.01, "steps": 10},
-        "ten big steps": {**plane, "steps": 10},
-        "hot": {**plane, "beta": 0.1, "steps": 10},
-        "cold": {**plane, "beta": 8.0, "steps": 10},
+    return plane, {
+        "one big step": {},
+        "small steps": {"step_size": 0.01, "steps": 10},
+        "ten big steps": {"steps": 10},
+        "hot": {"beta": HOTTEST, "steps": 10},
+        "cold": {"beta": 8.0, "steps": 10},
         "with maps": {
-            **plane,
             "memories": _points(memories @ key_map.T),
             "queries": _points(queries @ query_map.T),
             "out_map": [round(entry, 4) for entry in out_map],
         },
-        "self-attention": {**plane, "self_attention": True},
+        "self-attention": {"self_attention": True},
     }
 
 
-SCENARIOS = _scenarios()
-"""Seven things to see, by name: settings of :class:`Flatland`, drawn from a fixed seed.
+_PLANE, _SCENES = _scenarios()
+SCENARIOS = {name: {**_PLANE, **scene} for name, scene in _SCENES.items()}
+"""Seven things to see. Each name has the settings of a :class:`Flatland`, drawn from a fixed seed.
 
 With maps, memories are keys and queries are where their own map puts them; the map that turns the last state into the output
 is the map of the values behind the inverse of the map of the keys.
@@ -71,7 +79,8 @@ class Flatland(LiveFigure):
     - ``beta``: inverse temperature, above 0 and at most 100;
     - ``step_size`` from 0 to 2.5 and ``steps``, an integer from 0 to 100;
     - ``out_map``: four numbers, the rows of a matrix applied to the last state, as the module ``EnergyAttention`` does;
-    - ``self_attention``: if true the memories are also the queries, and ``queries`` are not used.
+    - ``self_attention``: if true the memories are tokens that attend to each other and all move, and ``queries`` are not used;
+    - ``compact``: if true the figure is the plane and a slider for beta, no more.
 
     Raises:
         FigureError: a ValueError; a trait out of its range. The trait keeps its old value.
@@ -81,6 +90,21 @@ class Flatland(LiveFigure):
     ([2], 0.2449)
     """
 
+    constants: ClassVar[dict[str, Any]] = {
+        "EDGE": EDGE,
+        "MOST_MEMORIES": MOST_MEMORIES,
+        "MOST_QUERIES": MOST_QUERIES,
+        "MOST_STEPS": MOST_STEPS,
+        "MOST_TO_REST": MOST_TO_REST,
+        "LARGEST_BETA": LARGEST_BETA,
+        "LARGEST_STEP": LARGEST_STEP,
+        "HOTTEST": HOTTEST,
+        "COLDEST": COLDEST,
+        "TOGETHER": TOGETHER,
+        "UNCHANGED": UNCHANGED,
+        "PLANE": _PLANE,
+        "SCENES": _SCENES,
+    }
     memories = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     queries = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     beta = traitlets.Float(1.0).tag(sync=True)
@@ -88,11 +112,7 @@ class Flatland(LiveFigure):
     steps = traitlets.Int(1).tag(sync=True)
     out_map = traitlets.List(traitlets.Float(), UNCHANGED).tag(sync=True)
     self_attention = traitlets.Bool(False).tag(sync=True)
-
-    _esm = (
-        f"{_KIT}const SCENARIOS = {json.dumps(SCENARIOS, separators=(',', ':'))};\n"
-        f"{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}"
-    )
+    compact = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -104,6 +124,7 @@ class Flatland(LiveFigure):
         steps: int = 10,
         out_map: Sequence[float | int] = UNCHANGED,
         self_attention: bool = False,
+        compact: bool = False,
     ) -> None:
         super().__init__(
             memories=[[float(x) for x in point] for point in memories],
@@ -113,6 +134,7 @@ class Flatland(LiveFigure):
             steps=steps,
             out_map=[float(entry) for entry in out_map],
             self_attention=self_attention,
+            compact=compact,
         )
 
     @traitlets.validate("memories", "queries")
@@ -154,45 +176,58 @@ class Flatland(LiveFigure):
         ``states``: the way down, a point for each step; ``energies``, those of these points; ``outputs``: the last state
         through ``out_map``; ``rest``: the fixed point that it would reach with full steps; ``sharing``: how many memories
         share that point, or 0 if a thousand steps do not reach it; ``nearest``: the memory with the largest weight there.
+
+        Tokens of self-attention move all at once, each step in the landscape of where they are by then. Theirs are: ``rest``,
+        the last state; ``sharing``, how many tokens lie there, itself among them; ``nearest``, its own index.
         """
         memory, start = self._tensors()
         if not len(start):
             return {name: [] for name in ("states", "energies", "outputs", "rest", "sharing", "nearest")}
+        states, energies = self._gather(memory) if self.self_attention else self._descend(memory, start)
+        out_map = torch.tensor(self.out_map, dtype=torch.float64).reshape(2, 2)
+        return {
+            "states": states.transpose(0, 1).tolist(),
+            "energies": energies.T.tolist(),
+            "outputs": (states[-1] @ out_map.T).tolist(),
+            **(_groups(states[-1]) if self.self_attention else _rests(states[-1], memory, self.beta)),
+        }
+
+    def _descend(self, memory: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+        """States ``[steps + 1, n, 2]`` and energies ``[steps + 1, n]`` of queries among memories that stay."""
 
         def energy(state: Tensor) -> Tensor:
             return hopfield_energy(state, memory, beta=self.beta)
 
         fall = descend(energy, start, steps=self.steps, step_size=self.step_size)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = find_fixed_points(fall.states[-1], memory, beta=self.beta, max_steps=MOST_TO_REST, on_failure="warn")
-        sharing = [int(found.sharing[place]) if place >= 0 else 0 for place in found.reached.tolist()]
-        out_map = torch.tensor(self.out_map, dtype=torch.float64).reshape(2, 2)
-        return {
-            "states": fall.states.transpose(0, 1).tolist(),
-            "energies": fall.energies.T.tolist(),
-            "outputs": (fall.states[-1] @ out_map.T).tolist(),
-            "rest": found.states.tolist(),
-            "sharing": sharing,
-            "nearest": attention_weights(found.states, memory, beta=self.beta).argmax(-1).tolist(),
-        }
+        return fall.states, fall.energies
+
+    def _gather(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The same of tokens that attend to each other and move together: each step has a landscape of its own."""
+        states = [tokens]
+        for _ in range(self.steps):
+            states.append(hopfield_update(states[-1], states[-1], beta=self.beta, step_size=self.step_size))
+        return torch.stack(states), torch.stack([hopfield_energy(now, now, beta=self.beta) for now in states])
 
     def alt(self) -> str:
         """Sizes and settings, and where the queries come to rest, in a sentence."""
         sharing = self.readout["sharing"]
         what = f"{len(self.memories)} tokens" if self.self_attention else f"{len(self.memories)} memories"
         single, shared = sharing.count(1), sum(share > 1 for share in sharing)
+        ends = (
+            f"{shared} end within {TOGETHER} of another"
+            if self.self_attention
+            else f"{single} are bound for a single memory, {shared} for an average"
+        )
         return (
             f"Energy landscape of {what} in the plane at beta {self.beta:.4g}, dark where it is low. {len(sharing)} "
-            f"states take {_steps(self.steps)} of size {self.step_size:.4g}; {single} are bound for a single memory, {shared} "
-            "for an average."
+            f"states take {_steps(self.steps)} of size {self.step_size:.4g}; {ends}."
         )
 
     def still(self) -> str:
-        """The landscape in seven shades, crosses for the memories, circles for the queries and their ways down."""
+        """The landscape in six shades, crosses for the memories, circles for the queries and their ways down."""
         memory, start = self._tensors()
         crosses = "".join(f"M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10" for x, y in map(_place, memory.tolist()))
-        ways = "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in map(_place, way)) for way in self.readout["states"])
+        ways = "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in map(_place, way)) for way in self.readout["states"])
         circles = "".join(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="white" stroke="#d55e00" stroke-width="2"/>'
             for x, y in map(_place, start.tolist())
@@ -211,6 +246,68 @@ class Flatland(LiveFigure):
         )
 
 
+def splitting_beta(memories: Iterable[Sequence[float | int]] | Tensor) -> float | None:
+    r"""The smallest inverse temperature at which starts at the memories come to rest in more than one place.
+
+    Below it everything averages. It is found by steps of a tenth and bisection, to one part in ten thousand; None if it lies
+    above the slider. Where one need not look: a distribution between points at most D apart has, along any line, a variance of
+    at most :math:`D^2/4`, so that attention contracts for :math:`\beta < 4/D^2`, and the place of rest is unique.
+
+    >>> round(splitting_beta([[2.0, 0.0], [-2.0, 0.0]]), 3)  # two opposite memories: a magnet, critical at 1 / |x|^2
+    0.25
+    """
+    memory = torch.as_tensor(memories, dtype=torch.float64)
+    apart = torch.cdist(memory, memory).max().item()
+    low = 4 / apart**2 if apart else math.inf
+    if low >= COLDEST:
+        return None
+    high = low
+    while not _splits(memory, high):
+        low, high = high, 1.1 * high
+        if low > COLDEST:
+            return None
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if _splits(memory, middle) else (middle, high)
+    return math.sqrt(low * high)
+
+
+def _splits(memory: Tensor, beta: float) -> bool:
+    """Do the memories, as starts, come to rest in more than one place? Slow ones get more time, for 6,000 steps."""
+    unit, moving = memory.norm(dim=-1).max().item(), memory
+    places: list[Tensor] = []
+    for _ in range(30):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = find_fixed_points(moving, memory, beta=beta, tolerance=1e-3, max_steps=200, on_failure="warn")
+        resting = found.residuals <= 1e-9 * unit
+        places = [*places, *found.states[resting]]
+        if len(places) and any((place - places[0]).norm() > 1e-4 * unit for place in places):
+            return True
+        if resting.all():
+            return False
+        moving = hopfield_update(found.states[~resting], memory, beta=beta)
+    return False
+
+
+def _rests(state: Tensor, memory: Tensor, beta: float) -> dict[str, Any]:
+    """Where full steps lead queries in the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = find_fixed_points(state, memory, beta=beta, max_steps=MOST_TO_REST, on_failure="warn")
+    return {
+        "rest": found.states.tolist(),
+        "sharing": [int(found.sharing[place]) if place >= 0 else 0 for place in found.reached.tolist()],
+        "nearest": attention_weights(found.states, memory, beta=beta).argmax(-1).tolist(),
+    }
+
+
+def _groups(tokens: Tensor) -> dict[str, Any]:
+    """Which tokens have come together."""
+    together = (torch.cdist(tokens, tokens, compute_mode="donot_use_mm_for_euclid_dist") <= TOGETHER).sum(-1)
+    return {"rest": tokens.tolist(), "sharing": together.tolist(), "nearest": list(range(len(tokens)))}
+
+
 def _steps(number: int) -> str:
     return f"{number} step{'s' * (number != 1)}"
 
@@ -221,7 +318,7 @@ def _place(point: Sequence[float]) -> tuple[float, float]:
     return 60 * (x + EDGE), 60 * (EDGE - y)
 
 
-def _shades(memory: Tensor, beta: float, cells: int = 36, tones: int = 7) -> str:
+def _shades(memory: Tensor, beta: float, cells: int = 24, tones: int = 6) -> str:
     """The landscape as rows of strokes, one path for each shade."""
     middle = (torch.arange(cells, dtype=torch.float64) + 0.5) * 2 * EDGE / cells - EDGE
     rows, columns = torch.meshgrid(-middle, middle, indexing="ij")
@@ -232,6 +329,6 @@ def _shades(memory: Tensor, beta: float, cells: int = 36, tones: int = 7) -> str
         tone, length = torch.unique_consecutive(line, return_counts=True)
         for kind, begin, run in zip(tone.tolist(), (length.cumsum(0) - length).tolist(), length.tolist()):
             paths[kind] += f"M{side * begin} {side * row + side // 2}h{side * run}"
-    colours = ("#3083be", "#4292c6", "#6baed6", "#9ecae1", "#c6dbef", "#deebf7", "#f7fbff")
+    colours = ("#3083be", "#6baed6", "#9ecae1", "#c6dbef", "#deebf7", "#f7fbff")
     drawn = (f'<path d="{path}" stroke="{colour}"/>' for path, colour in zip(paths, colours) if path)
     return f'<g stroke-width="{side}">{"".join(drawn)}</g>'

@@ -2,13 +2,14 @@
 
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import traitlets
 from torch import Tensor
 
 from attnlib.attention import attention_weights, dot_scores
+from attnlib.live._draws import words
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.softmax import effective_number, entropy, freezing_scale, participation_ratio
 
@@ -21,16 +22,9 @@ MOST_BARS = 32
 
 @functools.lru_cache(maxsize=16)
 def _normals(number: int, seed: int) -> Tensor:
-    """The first normal numbers of ``kit.generator(seed)`` in ``kit.js``, up to rounding: a xorshift, and Box and Muller."""
-    word = 2**32 - 1
-    bits = (seed + 1) * 2654435769 & word or 1
-    drawn = []
-    for _ in range(16 + 2 * number):
-        bits ^= bits << 13 & word
-        bits ^= bits >> 17
-        bits ^= bits << 5 & word
-        drawn.append(bits)
-    radius, angle = ((torch.tensor(drawn[16:], dtype=torch.float64) + 0.5) / 2**32).reshape(-1, 2).unbind(-1)
+    """The first normal numbers of ``kit.generator(seed)`` in ``kit.js``, up to rounding, by Box and Muller."""
+    drawn = torch.tensor(words(2 * number, seed), dtype=torch.float64)
+    radius, angle = ((drawn + 0.5) / 2**32).reshape(-1, 2).unbind(-1)
     return (-2 * radius.log()).sqrt() * (2 * math.pi * angle).cos()
 
 
@@ -56,6 +50,7 @@ class ScoreLab(LiveFigure):
     (11.31, 2.63, True)
     """
 
+    constants: ClassVar[dict[str, Any]] = {"LEAST": LEAST, "MOST": MOST, "MOST_BARS": MOST_BARS}
     dimension = traitlets.Int(64).tag(sync=True)
     count = traitlets.Int(64).tag(sync=True)
     correlation = traitlets.Float(0.0).tag(sync=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import traitlets
@@ -18,9 +18,8 @@ from attnlib.softmax import (
     softmax_jacobian_norm,
 )
 
-MOST_KEYS = 128
-LARGEST_LOGIT = 100.0
-LARGEST_BETA = 1000.0
+MOST_KEYS, LARGEST_LOGIT, LARGEST_BETA = 128, 100.0, 1000.0
+FOUR = [1.0, 0.8, 0.3, -0.2]
 
 
 class SoftmaxThermometer(LiveFigure):
@@ -41,11 +40,12 @@ class SoftmaxThermometer(LiveFigure):
     1.1109
     """
 
+    constants: ClassVar[dict[str, Any]] = {"MOST_KEYS": MOST_KEYS, "FOUR": FOUR}
     logits = traitlets.List(traitlets.Float()).tag(sync=True)
     beta = traitlets.Float(1.0).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
 
-    def __init__(self, logits: Iterable[Scalar] = (1.0, 0.8, 0.3, -0.2), beta: float | int = 1.0, *, seed: int = 0) -> None:
+    def __init__(self, logits: Iterable[Scalar] = FOUR, beta: float | int = 1.0, *, seed: int = 0) -> None:
         super().__init__(logits=[float(logit) for logit in logits], beta=beta, seed=seed)
 
     @traitlets.validate("logits")
@@ -55,13 +55,15 @@ class SoftmaxThermometer(LiveFigure):
             raise FigureError(f"logits has {len(logits)} entries; expected 1 to {MOST_KEYS}")
         for logit in logits:
             if not abs(logit) <= LARGEST_LOGIT:  # a NaN fails it too
-                raise FigureError(f"logits has the entry {logit}; expected numbers between -100 and 100")
+                raise FigureError(
+                    f"logits has the entry {logit}; expected numbers between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}"
+                )
         return logits
 
     @traitlets.validate("beta")
     def _check_beta(self, proposal: dict[str, Any]) -> float:
         if not 0 < proposal["value"] <= LARGEST_BETA:
-            raise FigureError(f"beta is {proposal['value']}; expected 0 < beta <= 1000")
+            raise FigureError(f"beta is {proposal['value']}; expected 0 < beta <= {LARGEST_BETA:g}")
         return proposal["value"]
 
     @traitlets.validate("seed")

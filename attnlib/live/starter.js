@@ -28,7 +28,7 @@ kit.start = (name, render) => {
   for (const box of document.querySelectorAll(`[data-live="${name}"]:not([data-alive])`)) {
     box.dataset.alive = "";
     const still = [...box.childNodes];
-    render({ model: new Model(JSON.parse(box.dataset.state)), el: box });
+    render({ model: new Model(JSON.parse(box.dataset.state)), el: box, page: true });
     for (const node of still) node.remove();
   }
 };

@@ -19,6 +19,10 @@ class PartialSoftmax:
     The average ``[*batch, n, c]``; the largest score ``top [*batch, n]``; ``log_sum [*batch, n]``, the logarithm of the sum of
     the Boltzmann factors relative to the largest; and beta. The largest score is kept apart so that large scores do not round
     away what distinguishes two parts. Half precision is kept as float32 here, so that merging does not round either.
+
+    >>> part = partial_softmax(torch.zeros(1, 4), torch.arange(8.0).reshape(4, 2))
+    >>> part.average, part.log_partition  # the mean of the rows, and ln 4
+    (tensor([[3., 4.]]), tensor([1.3863]))
     """
 
     average: Float[Tensor, "*batch n c"]
@@ -55,6 +59,10 @@ def partial_softmax(
 
     Raises:
         ValueError: shapes that do not fit, mixed dtypes, non-finite entries, ``beta <= 0``.
+
+    >>> scores, value = torch.tensor([[0.0, 1.0, 2.0]]), torch.eye(3)
+    >>> partial_softmax(scores, value).average  # with the unit vectors as values: the weights themselves
+    tensor([[0.0900, 0.2447, 0.6652]])
     """
     check_number("beta", beta, above=0)
     check_tensors(scores=scores, value=value)
@@ -83,6 +91,11 @@ def merge(first: PartialSoftmax, second: PartialSoftmax) -> PartialSoftmax:
         ValueError: averages of different shapes, dtypes or devices, different temperatures.
 
     Source: Milakov and Gimelshein 2018, section 3.1, for the sums; here for normalised averages.
+
+    >>> scores, value = torch.tensor([[0.0, 1.0, 2.0]]), torch.eye(3)
+    >>> parts = [partial_softmax(scores[:, seen], value[seen]) for seen in (slice(0, 1), slice(1, 3))]
+    >>> merge(*parts).average  # as if all three keys had come at once
+    tensor([[0.0900, 0.2447, 0.6652]])
     """
     for name, part in (("first", first), ("second", second)):
         if not isinstance(part, PartialSoftmax):
@@ -115,6 +128,10 @@ def online_softmax(parts: Iterable[tuple[Tensor, Tensor]], *, beta: float | int 
         ValueError: no parts; otherwise as :func:`partial_softmax` and :func:`merge`.
 
     Source: Milakov and Gimelshein 2018; Rabe and Staats 2021.
+
+    >>> scores, value = torch.tensor([[0.0, 1.0, 2.0]]), torch.eye(3)
+    >>> online_softmax((scores[:, j : j + 1], value[j : j + 1]) for j in range(3)).average
+    tensor([[0.0900, 0.2447, 0.6652]])
     """
     if not isinstance(parts, Iterable) or (isinstance(parts, Tensor) and not parts.ndim):
         raise ValueError(f"parts is a {type(parts).__name__}; expected an iterable of pairs of scores and values")

@@ -74,6 +74,10 @@ def smooth_max(
         ValueError: as :func:`softmax`; also ``beta = 0``, where the free energy diverges.
 
     Source: Ramsauer et al. 2021, eq. (1) with its definition of lse.
+
+    >>> scores = torch.tensor([0.0, 1.0, 3.0])
+    >>> [round(smooth_max(scores, beta=beta).item(), 3) for beta in (0.5, 2, 10)]  # falls towards the largest score
+    [3.929, 3.01, 3.0]
     """
     check_vectors("scores", scores)
     beta = check_beta(beta, limits=(math.inf,), like=scores, shape=scores.shape[:-1])
@@ -92,6 +96,10 @@ def softmax_jacobian(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batc
 
     Raises:
         ValueError: weights that are not finite, are negative, or do not sum to one.
+
+    >>> softmax_jacobian(torch.tensor([0.75, 0.25]))
+    tensor([[ 0.1875, -0.1875],
+            [-0.1875,  0.1875]])
     """
     _check_weights(weights)
     return _covariance(widened(weights)).to(weights.dtype)
@@ -106,6 +114,9 @@ def softmax_jacobian_norm(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "
 
     Raises:
         ValueError: weights that are not finite, are negative, or do not sum to one.
+
+    >>> softmax_jacobian_norm(torch.tensor([[0.5, 0.5], [0.9, 0.1]]))  # what is nearly decided hardly moves
+    tensor([0.5000, 0.1800])
     """
     _check_weights(weights)
     return torch.linalg.eigvalsh(_covariance(widened(weights)))[..., -1].to(weights.dtype)
@@ -121,6 +132,9 @@ def entropy(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
 
     Raises:
         ValueError: weights that are not finite, are negative, or do not sum to one.
+
+    >>> entropy(torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.97, 0.01, 0.01, 0.01]]))
+    tensor([1.3863, 0.1677])
     """
     _check_weights(weights)
     wide = widened(weights)
@@ -134,6 +148,9 @@ def participation_ratio(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*b
 
     Takes weights ``[*batch, m]``, returns ``[*batch]``. Raises ValueError on weights that are not finite, are negative, or do
     not sum to one.
+
+    >>> participation_ratio(torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.0, 0.0]]))
+    tensor([0.2500, 0.5000])
     """
     _check_weights(weights)
     return widened(weights).square().sum(-1).to(weights.dtype)

@@ -13,6 +13,22 @@
     list.replaceWith(lines);
   }
 
+  // Search comes when it is asked for: its script, and the text of the book, which a page opened from a file may load too.
+  let searching = false;
+  const search = (event) => {
+    if (searching || !event.target.matches?.("form.bd-search input")) return;
+    searching = true;
+    for (const name of ["sections.js", "search.js"]) {
+      const script = document.createElement("script");
+      script.src = event.target.form.getAttribute("action").replace("search.html", `_static/${name}`);
+      script.async = false;
+      document.head.append(script);
+    }
+  };
+  document.addEventListener("focusin", search);
+  const own = document.querySelector(".bd-article form.bd-search input");
+  if (own) search({ target: own });
+
   // The bibliography says that it is a list, but its entries are not list items.
   for (const list of document.querySelectorAll(".citation-list[role=list]")) list.removeAttribute("role");
 
@@ -27,6 +43,32 @@
     formula.replaceWith(both);
     both.append(formula, after);
   }
+
+  // The page of all claims gets a filter: by chapter, by words, key claims only.
+  const filter = (page) => {
+    const sections = [...page.querySelectorAll(":scope > section")];
+    const rows = [...page.querySelectorAll("tbody tr")].map((row) => ({ row, section: row.closest("section"), words: row.textContent.toLowerCase(), key: Boolean(row.querySelector(".claim-mark")) }));
+    const form = document.createElement("form");
+    form.className = "claims-filter";
+    form.role = "search";
+    form.innerHTML = `<label>Chapter <select><option value="">all</option></select></label>
+      <label>Words <input type="search" autocomplete="off" spellcheck="false"></label>
+      <label><input type="checkbox"> key claims only</label> <output aria-live="polite"></output>`;
+    const [chapter, wanted, key] = form.elements;
+    for (const section of sections) chapter.add(new Option(section.querySelector("h2").firstChild.data, section.id));
+    const show = () => {
+      const words = wanted.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const one of rows) one.row.hidden = (chapter.value && one.section.id !== chapter.value) || (key.checked && !one.key) || !words.every((word) => one.words.includes(word));
+      for (const section of sections) section.hidden = !section.querySelector("tbody tr:not([hidden])");
+      form.querySelector("output").value = `${rows.filter((one) => !one.row.hidden).length} of ${rows.length} claims`;
+    };
+    form.addEventListener("input", show);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    sections[0].before(form);
+    show();
+  };
+  const claims = document.querySelector("section#all-claims");
+  if (claims) filter(claims);
 
   // A wide equation breaks: after a wide space, before a relation, before a plus or minus, rather outside brackets than in them.
   const relations = new Set([..."=<>≤≥≈≠≡∼≃≅∝∈→←↔⇒⇐⇔⟶⟹≪≫≲≳↦⪅⪆"]);
@@ -111,7 +153,10 @@
       formula.removeAttribute("tabindex");
     }
     const wide = formulas.filter((formula) => {
-      const around = formula.hasAttribute("display") ? formula : formula.closest("p, li, td, th, dd, dt, figcaption, summary, h1, h2, h3");
+      let around = formula;
+      while (around && !formula.hasAttribute("display") && (around === formula || !around.clientWidth)) {
+        around = around.parentElement.closest("p, li, td, th, dd, dt, figcaption, summary, h1, h2, h3"); // a box has a width, a paragraph within a line none
+      }
       return around && formula.firstElementChild?.getBoundingClientRect().width > around.clientWidth + 1;
     });
     const boxes = [...document.querySelectorAll(".bd-article :is(pre, .output, .pst-scrollable-table-container)")];
@@ -138,6 +183,18 @@
   };
   window.addEventListener("resize", again);
   for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", again);
+
+  // A link to something inside a fold opens it; not every browser does so by itself. It is gone to when nothing moves any more.
+  const reveal = () => {
+    const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folds = [...document.querySelectorAll("details:not([open])")].filter((fold) => wanted && fold.contains(wanted));
+    for (const fold of folds) fold.open = true;
+    if (!folds.length) return;
+    const loaded = new Promise((call) => (document.readyState === "complete" ? call() : window.addEventListener("load", call)));
+    loaded.then(settled).then(() => wanted.scrollIntoView());
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
 
   // On paper nothing can be opened or scrolled: folds are open and equations as wide as the paper, until printing is over.
   let closed = [];
