@@ -160,7 +160,7 @@ class SpinLab(LiveFigure):
         said = self.readout
         far = [f"{words} {_far(error)}" for (_, words), error in zip(THEORIES.values(), said["errors"], strict=True)]
         return (
-            f"Exact magnetisations of ten spins with couplings of strength {self.strength:.4g}, {KINDS[self.kind]}, as bars, and "
+            f"Exact magnetisations of ten spins with couplings of strength {self.strength:.4g}, {KINDS[self.kind]}, as bars; "
             f"those of three theories as marks. Root mean square errors: {', '.join(far)}."
         )
 
