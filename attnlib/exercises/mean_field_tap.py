@@ -108,7 +108,7 @@ def _responding() -> list[tuple[object, ...]]:
 
 
 def _response(diagonal: Tensor, J: Tensor) -> Tensor:
-    return torch.linalg.inv(torch.diag(diagonal) - J)
+    return torch.linalg.inv(torch.diag(diagonal) - J).contiguous()
 
 
 RESPONSE: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(

@@ -144,9 +144,9 @@ class SpinLab(LiveFigure):
                 found = theory(J, h, max_steps=MOST_STEPS, on_failure="warn")
             good = bool(found.converged)
             said[name] = found.m.tolist() if good else []
-            said["errors"].append((found.m - exact).square().mean().sqrt().item() if good else -1)
-            said["reactions"].append(found.V.mean().item() if good else -1)
-            said["stability"].append(found.stability.item() if good else -1)
+            said["errors"].append((found.m - exact).square().mean().sqrt().item() if good else -1.0)
+            said["reactions"].append(found.V.mean().item() if good else -1.0)
+            said["stability"].append(found.stability.item() if good else -1.0)
         signs = couplings(self.kind, self.seed).sign()
         loops = torch.einsum("ij,jk,ki->ijk", signs, signs, signs)
         count = int((loops != 0).sum())
