@@ -121,6 +121,19 @@ class Corrected(Equations):
         return self.prior.mean(self._spins((self.J @ state.unsqueeze(-1))[..., 0] + self.h - trace)).flatten(-2)
 
 
+@torch.no_grad()
+def safe_length(J: Tensor, variance: float, symmetric: bool) -> Tensor:
+    """A step ``[...]`` for naive systems of couplings ``[..., k, k]`` that keeps below the bound whatever the magnetisations.
+
+    It is that of :meth:`Equations.step` at the prior's own variance, the largest that a spin has. Without symmetry it is 1.
+    """
+    if not symmetric:
+        return J.new_ones(J.shape[:-2])
+    values = variance * torch.linalg.eigvalsh(J.nan_to_num())
+    largest = 1 - values[..., 0]
+    return (2 / (largest + (1 - values[..., -1]).maximum(0.1 * largest))).clamp(max=1.0)
+
+
 def solved(
     equations: Equations,
     start: Tensor | None,
