@@ -52,7 +52,7 @@ class PatchClassifier(nn.Module):
         ValueError: a mixer without a width, sizes that do not fit each other; in the call, pictures of another size, non-finite
             entries, and what the mixer raises.
 
-    Source: Dosovitskiy et al. 2021 for patches with an extra token; Bal 2021, Deep Implicit Attention, for spins in their place.
+    Source: Dosovitskiy et al. 2021 for patches with an extra token; Bal 2021, Deep Implicit Attention, for spins.
 
     >>> from attnlib.attention import SoftmaxAttention
     >>> PatchClassifier(SoftmaxAttention(6), image=(8, 8), patch=(2, 4))(torch.zeros(3, 8, 8)).shape

@@ -127,6 +127,8 @@ def teach_labels(
     """
     if not isinstance(model, nn.Module):
         raise ValueError(f"model is a {type(model).__name__}; expected a module")
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError("model has no parameters; expected something to train")
     check_tensors(inputs=inputs, labels=labels)
     if inputs.ndim < 1 or labels.ndim != 1 or len(inputs) != len(labels) or not len(labels):
         shapes = f"inputs has shape {tuple(inputs.shape)} and labels {tuple(labels.shape)}"

@@ -1,6 +1,6 @@
 /* The couplings film: strengths of the couplings between spins at recorded steps of training, and curves of the whole. */
 
-const CURVES = Object.entries(kit.constants.CURVES);
+const CURVES = Object.entries(kit.constants.CURVES), { TICKS } = kit.constants;
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -43,10 +43,10 @@ export function measure({ film, spin, step }, tables = frames(film)) {
   table.forEach((row, i) => row.forEach((value, j) => {
     if (j > i && value > table[strongest[0]][strongest[1]]) strongest = [i, j];
   }));
-  return { step: film.at[frame], norms: table[spin], strongest, right: film.right[frame], ...strengths(film.grid, table) };
+  return { step: film.at[frame], norms: table[spin], strongest, right: film.right[frame], mode: film.mode[frame], ...strengths(film.grid, table) };
 }
 
-const PANEL = { height: 92, top: 30, bottom: 18, left: 30, right: 12 };
+const PANEL = { height: 86, top: 28, bottom: 18, left: 30, right: 12 };
 const NET = 300, DOT = 15;
 const PICTURE_MS = 160, SLOW_MS = 1000; // slow: for readers who asked for less motion
 
@@ -72,15 +72,16 @@ const nameOf = (spin) => (spin ? `patch ${spin}` : "class");
 function render({ model, el }) {
   const names = ["film", "spin", "step"];
   const ground = kit.card(el, "Couplings film", STYLE);
-  const { at, grid, steps, right, largest } = model.get("film"), tables = frames(model.get("film"));
+  const film = model.get("film"), { at, grid, largest } = film, tables = frames(film);
   const courses = tables.map((table) => strengths(grid, table));
   let readout = null, playing = 0;
 
   const score = kit.html("span", { class: "score" });
-  const net = kit.svg("svg", { role: "img" }), curves = kit.svg("svg", { height: 2 * PANEL.height, role: "img" });
+  const net = kit.svg("svg", { role: "img" }), curves = kit.svg("svg", { height: 3 * PANEL.height, role: "img" });
   const picture = kit.html("div", { class: "picture" }, net);
   const beside = kit.html("div", { class: "curves" }, curves, kit.html("p", { class: "quiet" },
-    "Lines: couplings stronger than a fifth of the strongest ever; the wider, the stronger. Orange: those of the chosen spin."));
+    "Lines: couplings stronger than a fifth of the strongest ever; orange those of the chosen spin. One mode: the largest "
+    + "eigenvalue's part of all squared strengths. Below it: mean strengths of three kinds of pairs."));
   const frame = () => frameOf(at, model.get("step"));
   const go = (step) => kit.store(model, { step });
   const play = kit.button("Play", () => (playing ? pause() : start()));
@@ -143,23 +144,27 @@ function render({ model, el }) {
     ];
   }
 
-  /* Four curves in two rows, each from zero, with a mark at the step. */
+  /* Curves in three rows, each from zero, over the recorded steps, which lie closer together at the beginning. */
   function panels(width) {
     const wide = width / 2, { left, bottom } = PANEL;
     return CURVES.flatMap(([key, name], place) => {
-      const top = Math.floor(place / 2) * PANEL.height + PANEL.top, tall = key === "right" ? 1 : Math.ceil(largest * 10) / 10;
+      const top = Math.floor(place / 2) * PANEL.height + PANEL.top, tall = film[key] ? 1 : Math.ceil(largest * 20) / 20;
       const plot = kit.plot({
         left: (place % 2) * wide + left, top, width: wide - left - PANEL.right, height: PANEL.height - PANEL.top - bottom,
-        x: { from: 0, to: steps, ticks: [0, steps], format: String }, y: { from: 0, to: tall, ticks: [0, tall], format: String },
+        x: {
+          from: 0, to: at.length - 1, format: (frame) => String(at[frame]),
+          ticks: TICKS.map((step) => at.indexOf(step)).filter((frame) => frame >= 0),
+        },
+        y: { from: 0, to: tall, ticks: [0, tall], format: String },
       });
-      const { toX, toY, axes, line } = plot, values = key === "right" ? right : courses.map((course) => course[key]);
-      const x = toX(readout.step);
+      const { toX, toY, axes, line } = plot, values = film[key] ?? courses.map((course) => course[key]);
+      const x = toX(frame());
       return [
         kit.svg("text", {
           class: "name", x: (place % 2) * wide, y: top - 14, style: `font-size: ${Math.min(12.5, wide / 14)}px`,
         }, `${name}: ${kit.numeral(readout[key])}`),
         ...axes(),
-        line(at.map((step, i) => [step, values[i]]), "a"),
+        line(values.map((value, i) => [i, value]), "a"),
         kit.svg("line", { class: "now", x1: x, x2: x, y1: toY(tall), y2: toY(0) }),
         kit.svg("circle", { class: "mark", cx: x, cy: toY(readout[key]), r: 4 }),
       ];
@@ -173,7 +178,7 @@ function render({ model, el }) {
     const box = curves.getBoundingClientRect(), wide = box.width / 2, x = (event.clientX - box.left) % wide;
     const share = Math.max(0, Math.min(1, (x - PANEL.left) / (wide - PANEL.left - PANEL.right)));
     pause();
-    go(Math.round(share * steps));
+    go(at[Math.round(share * (at.length - 1))]);
   }
   curves.addEventListener("pointerdown", scrub);
   curves.addEventListener("pointermove", scrub);

@@ -9,8 +9,17 @@ from torch import Tensor
 
 from attnlib.live._figure import FigureError, LiveFigure
 
-CURVES = {"right": "digits right, unseen", "class": "class spin to a patch", "near": "patches, neighbours", "far": "patches, apart"}
-"""What is drawn against the step, and how it is called: the share of right answers, and mean strengths of three kinds of pairs."""
+CURVES = {
+    "right": "digits right",
+    "mode": "one mode",
+    "class": "class to patch",
+    "near": "neighbours",
+    "far": "apart",
+}
+"""What is drawn against the step, and how it is called: two shares, and mean strengths of three kinds of pairs."""
+
+TICKS = (0, 20, 100, 300, 1000)
+"""Steps that are marked below the curves."""
 
 
 class CouplingsFilm(LiveFigure):
@@ -34,7 +43,7 @@ class CouplingsFilm(LiveFigure):
     (1000, True)
     """
 
-    constants: ClassVar[dict[str, Any]] = {"CURVES": CURVES}
+    constants: ClassVar[dict[str, Any]] = {"CURVES": CURVES, "TICKS": TICKS}
     film = traitlets.Dict().tag(sync=True)
     spin = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
@@ -50,6 +59,7 @@ class CouplingsFilm(LiveFigure):
             "at": made["at"],
             "steps": made["steps"],
             "right": made["right"],
+            "mode": made["top_share"],
             "grid": [8 // height, 8 // width],
             "largest": largest,
             "norms": base64.b64encode(parts.numpy().tobytes()).decode(),
@@ -87,8 +97,9 @@ class CouplingsFilm(LiveFigure):
         """The numbers that the figure shows.
 
         ``step``, a recorded one, and at this step ``norms``, the strengths of the chosen spin's couplings to all; the
-        ``strongest`` pair of all; ``right``, the share of right answers on unseen digits; and the mean strengths of three kinds
-        of pairs: ``class`` spin and patch, ``near``, patches with a common edge, and ``far``, patches without.
+        ``strongest`` pair of all; ``right``, the share of right answers on unseen digits; ``mode``, what part of the squared
+        strengths is that of the largest eigenvalue; and the mean strengths of three kinds of pairs: ``class`` spin and patch,
+        ``near``, patches with a common edge, and ``far``, patches without.
         """
         norms = self.norms()[self.frame]
         strongest = int(norms.triu(1).argmax())
@@ -97,6 +108,7 @@ class CouplingsFilm(LiveFigure):
             "norms": norms[self.spin].tolist(),
             "strongest": [strongest // self.sites, strongest % self.sites],
             "right": self.film["right"][self.frame],
+            "mode": self.film["mode"][self.frame],
             **{name: norms[kind].mean().item() for name, kind in kinds(*self.film["grid"]).items()},
         }
 
@@ -104,9 +116,10 @@ class CouplingsFilm(LiveFigure):
         """The step, how many digits are right, and how strong the three kinds of pairs are."""
         said = self.readout
         return (
-            f"Couplings of a classifier of digits after {said['step']} steps of training, when it has {100 * said['right']:.1f} % "
-            f"of unseen digits right. Mean strength of the couplings between class spin and patches {said['class']:.2f}, between "
-            f"neighbouring patches {said['near']:.2f}, between other patches {said['far']:.2f}."
+            f"Couplings of a classifier of digits after {said['step']} steps of training, when it has "
+            f"{100 * said['right']:.1f} % of unseen digits right. One mode has {100 * said['mode']:.0f} % of the squared strengths. "
+            f"Mean strength of the couplings between class spin and patches {said['class']:.2f}, between neighbouring patches "
+            f"{said['near']:.2f}, between other patches {said['far']:.2f}."
         )
 
     def still(self) -> str:
@@ -123,7 +136,8 @@ class CouplingsFilm(LiveFigure):
                 if share > 0.2:
                     colour = "#d55e00" if self.spin in (i, j) else "#0072b2"
                     ends = "{:.0f} {:.0f}L{:.0f} {:.0f}".format(*where[j], *where[i])
-                    lines.append(f'<path d="M{ends}" stroke="{colour}" stroke-width="{5 * share:.1f}" opacity="{share:.2f}"/>')
+                    width = f'stroke-width="{5 * share:.1f}" opacity="{share:.2f}"'
+                    lines.append(f'<path d="M{ends}" stroke="{colour}" {width}/>')
         dots = "".join(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="8" fill="#1d2733"/>' for x, y in where)
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 330" width="720" height="330" '
@@ -137,14 +151,14 @@ class CouplingsFilm(LiveFigure):
         """Each curve in a strip of its own, from zero."""
         every, kind, found = self.norms(), kinds(*self.film["grid"]), []
         for place, (key, name) in enumerate(CURVES.items()):
-            values = self.film["right"] if key == "right" else every[:, kind[key]].mean(-1).tolist()
-            top = 1.0 if key == "right" else every.flatten(1).max().item()
-            base = 84 + 56 * place
-            across = [320 + 370 * at / self.film["steps"] for at in self.film["at"]]
-            points = [f"{x:.1f} {base - 34 * y / top:.1f}" for x, y in zip(across, values, strict=True)]
+            values = every[:, kind[key]].mean(-1).tolist() if key in kind else self.film[key]
+            top = every.max().item() if key in kind else 1.0
+            base = 66 + 46 * place
+            across = [320 + 370 * frame / (len(values) - 1) for frame in range(len(values))]
+            points = [f"{x:.1f} {base - 26 * y / top:.1f}" for x, y in zip(across, values, strict=True)]
             x, y = points[self.frame].split()
             found.append(
-                f'<text x="320" y="{base - 38}" font-size="12">{name}: {said[key]:.2f}</text><path d="M320 {base}h370" '
+                f'<text x="320" y="{base - 29}" font-size="12">{name}: {said[key]:.2f}</text><path d="M320 {base}h370" '
                 f'stroke="#d8d8d0"/><path d="M{"L".join(points)}" fill="none" stroke="#0072b2" stroke-width="1.5"/>'
                 f'<circle cx="{x}" cy="{y}" r="4" fill="#d55e00"/>'
             )

@@ -1,6 +1,6 @@
 /* The iteration: m -> m + gamma (<S> - m) for eight coupled spins, and what it does to an error along each eigenvector. */
 
-const { SPINS, STEPS, TOLERANCE, SEEN, LARGEST_SCALE, SHORTEST_STEP, LONGEST_STEP, LAST_SEED, SCENES } = kit.constants;
+const { SPINS, STEPS, TOLERANCE, SEEN, EDGE, LARGEST_SCALE, SHORTEST_STEP, LONGEST_STEP, LAST_SEED, SCENES } = kit.constants;
 
 const places = Array.from({ length: SPINS }, (_, i) => i);
 const largest = (values) => values.reduce((most, value) => Math.max(most, value), -Infinity);
@@ -56,9 +56,12 @@ export function measure({ prior, scale, step, seed }) {
   const factors = values.map((value) => Math.abs(1 - step * (1 - value)));
   return {
     residuals, m, eigenvalues: values, factors, rate: largest(factors), measured: pace(residuals),
-    longest: values.at(-1) < 1 ? 2 / (1 - values[0]) : 0, evaluations,
+    longest: values.at(-1) < 1 - EDGE ? 2 / (1 - values[0]) : 0, evaluations,
   };
 }
+
+/* A residual: as powers of ten, zero as zero. */
+const shortly = (value) => (value === 0 ? "0" : value.toExponential(1).replaceAll("-", "\u2212").replace("+", ""));
 
 const TALL = { top: 34, height: 196, bottom: 36, left: 46, right: 8 };
 const LOW = 1e-12, HIGH = 1e4, MOST_FACTOR = 2, FROM = -2.5, TO = 2.2;
@@ -168,7 +171,7 @@ function render({ model, el }) {
   }
 
   function tell(now) {
-    const { rate, longest, evaluations, residuals } = readout, over = readout.eigenvalues.at(-1) >= 1;
+    const { rate, longest, evaluations, residuals } = readout, over = longest === 0;
     const verdict = over ? "past the edge: no step helps" : now.step >= longest ? "the step is too long" : "it converges";
     const short = (value) => kit.numeral(value, 3);
     phase.textContent = verdict;
@@ -176,7 +179,7 @@ function render({ model, el }) {
     rows.rate.set(short(rate), "the largest |1 \u2212 \u03b3(1 \u2212 \u03bc)|; below 1 in the shaded window only");
     rows.measured.set(short(readout.measured), now.prior === "binary" ? "theory holds near a solution" : "at the end, where one eigenvector is left");
     rows.longest.set(longest ? short(longest) : "none", "2 / (1 \u2212 smallest \u03bc), while every \u03bc is below 1");
-    rows.evaluations.set(evaluations < 0 ? `not in ${STEPS}` : String(evaluations), `residual at the end ${residuals.at(-1).toExponential(1).replaceAll("-", "\u2212")}`);
+    rows.evaluations.set(evaluations < 0 ? `not in ${STEPS}` : String(evaluations), `residual at the end ${shortly(residuals.at(-1))}`);
     const told = `The residual goes from ${residuals[0].toPrecision(2)} to ${residuals.at(-1).toPrecision(2)} in ${STEPS} steps`;
     curve.setAttribute("aria-label", `${told}. Theory: factor ${short(rate)} a step`);
     window_.setAttribute("aria-label", `Eigenvalues from ${short(readout.eigenvalues[0])} to ${short(readout.eigenvalues.at(-1))}; `
