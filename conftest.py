@@ -11,6 +11,12 @@ PATIENCE = 1800
 """Seconds that only a hang can take, however busy the machine is."""
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: tests in a browser wait half of their time for a page to come to rest."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True)
 def _torch_in_examples(doctest_namespace: dict[str, object]) -> None:
     """The examples in docstrings may say torch without importing it."""

@@ -36,7 +36,7 @@ SENTENCES = (
     "im Sommer hilft die arme Mutter ihr nicht .",
 )
 """On show: a verb in two parts, a verb that German puts last, a time that German puts first. All from the test set."""
-RUNS = (("dot", 0, 400), ("dot", 2, 400), ("dot", 2, 2000), ("scaled_dot", 2, 400))
+RUNS = (("dot", 0, 400), ("dot", 2, 400), ("dot", 2, 2000), ("scaled_dot", 2, 400), ("scaled_dot", 2, 2000))
 """Score, seed, steps."""
 HIDDEN, RATE = 128, 6e-3
 JUDGED = 500

@@ -200,7 +200,7 @@ def test_keyboard_reaches_everything(slope):
             )
         )
     names = ["Step size \u03b30.8", "Inverse temperature \u03b21.3", "Memories3", "Take the step", "Reset"]
-    said = [name.replace("up to 2 the energy is sure to fall", "") for name in reached]
+    said = [name.replace("up to 2 the energy cannot rise", "") for name in reached]
     assert said == [*SCENES, "memory 1", "memory 2", "memory 3", "ball", *names]
 
 

@@ -1,5 +1,6 @@
 """The built book in a real browser, outside requests blocked: quiet, whole, readable on a phone, in the dark, by keyboard."""
 
+import contextlib
 import functools
 import http.server
 import json
@@ -8,6 +9,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,13 +36,19 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return made
 
 
-@pytest.fixture(scope="module")
-def base(book: Book) -> Iterator[str]:
-    handler = functools.partial(Quiet, directory=str(book.html))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+@contextlib.contextmanager
+def served(folder: Path, handler: type[http.server.SimpleHTTPRequestHandler] = Quiet) -> Iterator[str]:
+    """The address of a server of this folder."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def base(book: Book) -> Iterator[str]:
+    with served(book.html) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

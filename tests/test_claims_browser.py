@@ -73,9 +73,10 @@ def test_a_link_leads_to_its_claim_even_inside_a_fold(tab):
     page.locator(f"a[href$='#{folded}']").click()
     page.wait_for_load_state("networkidle")
     page.wait_for_function(f"document.getElementById('{folded}').checkVisibility()")
-    page.wait_for_timeout(300)
-    top = page.locator(f"#{folded}").bounding_box()["y"]
-    assert 0 <= top < page.viewport_size["height"]
+    page.wait_for_function(
+        "id => [document.getElementById(id).getBoundingClientRect().top].every(top => 0 <= top && top < innerHeight)",
+        arg=folded,
+    )
     assert not tab.wrong
 
 

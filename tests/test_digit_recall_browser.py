@@ -152,7 +152,7 @@ def test_every_control(memory):
         assert memory.button(name).get_attribute("aria-pressed") == "true"
     memory.slider("Pictures stored").press("End")
     assert memory.is_right()["stored"] == 50
-    memory.box.get_by_role("button", name=re.compile("^picture 27, ")).click()
+    memory.box.get_by_role("button", name=re.compile("^picture 26, ")).click()
     assert memory.is_right() == START | {"cue": DIGITS[26], "digit": 26, "seed": 4, "stored": 50}
     memory.slider("Pictures stored").press("Home")
     assert memory.is_right()["stored"] == 1
@@ -166,7 +166,7 @@ def test_the_visits_can_be_gone_through(memory):
     slider.press("End")
     state = memory.is_right()
     assert state == START | {"visits": 64}
-    assert memory.box.locator(".phase").inner_text() == "at rest: picture 4, as meant"
+    assert memory.box.locator(".phase").inner_text() == "at rest: picture 3, as meant"
     heights = []
     for _ in range(3):
         slider.press("PageDown")
@@ -229,9 +229,9 @@ def test_with_reduced_motion_the_recall_is_there_at_once(desk):
 def test_says_where_it_rests(desk):
     """Recalled, another one, the negative, never stored: four ends."""
     cases = [
-        (DigitRecall(3, CUE, visits=9999), "at rest: picture 4, as meant"),
-        (DigitRecall(3, DIGITS[5], visits=9999), "at rest: picture 6, another one"),
-        (DigitRecall(0, -spins(DIGITS[:1])[0], 2, stored=2, visits=9999), "at rest: negative of picture 1"),
+        (DigitRecall(3, CUE, visits=9999), "at rest: picture 3, as meant"),
+        (DigitRecall(3, DIGITS[5], visits=9999), "at rest: picture 5, another one"),
+        (DigitRecall(0, -spins(DIGITS[:1])[0], 2, stored=2, visits=9999), "at rest: negative of picture 0"),
         (DigitRecall(3, CUE, 2, stored=30, visits=9999), "at rest: never stored"),
     ]
     for figure, words in cases:

@@ -25,6 +25,7 @@ INSTALLED_AS = {
     "fontTools": "fonttools",
     "IPython": "ipython",
     "PIL": "pillow",
+    "matplotlib_inline": "matplotlib-inline",
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }

@@ -1,12 +1,9 @@
 """What a visitor pays and gets: paint and weight on a slow line, equations, the Tab key, print, what search engines read."""
 
-import functools
 import gzip
-import http.server
 import io
 import re
 import shutil
-import threading
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,11 +57,8 @@ class AsPublished(here.Quiet):
 
 @pytest.fixture(scope="module")
 def published(book: Book) -> Iterator[str]:
-    handler = functools.partial(AsPublished, directory=str(book.html))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{SITE}"
-        server.shutdown()
+    with here.served(book.html, AsPublished) as address:
+        yield address.rstrip("/") + SITE
 
 
 # Weight
@@ -369,7 +363,7 @@ def test_without_javascript_a_page_says_where_its_formulas_are_set(browser, base
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{base}{source}.html")
-    notice = page.locator("article", has=page.locator("h1")).get_by_text("Formulas are set by JavaScript")
+    notice = page.locator("article h1 + noscript p", has_text="Formulas are set by JavaScript")
     assert notice.is_visible()
     assert notice.locator("a").get_attribute("href") == f"{WHERE.url}/blob/{WHERE.branch}/{source}.ipynb"
     context.close()

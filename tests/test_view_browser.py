@@ -70,6 +70,7 @@ def test_a_link_to_a_claim_opens_the_fold_it_stands_in(tab):
     page.get_by_role("link", name="1.30", exact=True).click()
     claim = page.locator("#claim-1-30")
     claim.wait_for(state="visible")
-    page.wait_for_timeout(300)
     assert claim.evaluate("claim => Boolean(claim.closest('details.predict[open]'))")
-    assert 0 <= claim.bounding_box()["y"] < 844
+    page.wait_for_function(
+        "[document.getElementById('claim-1-30').getBoundingClientRect().top].every(y => 0 <= y && y < innerHeight)"
+    )

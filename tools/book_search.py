@@ -27,6 +27,7 @@ _NAMED |= {"nabla": "∇", "cdot": "·", "le": "≤", "ge": "≥", "approx": "�
 _NAMED |= {"ne": "≠", "times": "×", "ll": "≪", "gg": "≫", "gets": "←", "mapsto": "↦", "langle": "⟨", "rangle": "⟩"}
 _NAMED |= {"leftarrow": "←", "rightarrow": "→", "Rightarrow": "⇒", "lambda": "λ", "top": "ᵀ", "neg": "¬", "star": "*"}
 _LAYOUT = r"\\(?:left|right|[bB]igg?[lr]?|limits|math\w+|operatorname|text\w*|displaystyle|q?quad)\b\*?"
+_TYPED = re.compile(r"\$([^$]*\\[a-zA-Z][^$]*)\$")  # a formula in the code of a cell
 _LINES = ("p", "div", "li", "td", "th", "dt", "dd", "pre", "figcaption", "summary")  # after these a word ends
 
 
@@ -92,7 +93,8 @@ def sections(page: str) -> list[tuple[str, str, str]]:
                 own.append(" ")
 
     walk(article, [])
-    return [(anchor, heading, " ".join("".join(own).split())) for anchor, heading, own in found]
+    words = ((anchor, heading, " ".join("".join(own).split())) for anchor, heading, own in found)
+    return [(anchor, heading, _TYPED.sub(lambda formula: plain(formula[1]), text)) for anchor, heading, text in words]
 
 
 def _begin(found: list[tuple[str, str, list[str]]], anchor: str, heading: str) -> list[str]:

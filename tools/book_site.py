@@ -219,6 +219,8 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
         shown = _SHOWN.search(tag)
         if shown:  # a notebook says how large its dense picture is to be; as attributes, so that it can shrink in proportion
             tag, width, height = tag.replace(shown[0], ""), int(shown[1]), int(shown[2])
+        said = re.search(r'\swidth="(\d+)"', tag)
+        width = int(said[1]) if said else width
         more = f' width="{width}" height="{height}"' if width and not re.search(r"\s(?:width|height)=", tag) else ""
         more += ' class="wide"' if width > WIDE and "class=" not in tag else ""
         more += "" if "loading=" in tag else ' loading="lazy"'

@@ -18,14 +18,21 @@ with extra("attnlib.live"):
 _WIDTH = 720
 _ASIDE = re.compile(r"^\s*//.*\n|^\s*/\*(?s:.*?)\*/\n|^\s+", re.MULTILINE)
 _OPEN = re.compile(r"^((?:(?!//).)*[{(\[,])\n", re.MULTILINE)
-_STYLE = re.compile(r"(?<= = `\n)[^`]*(?=`;\n)")
 _AROUND = re.compile(r";?\s*([{};,]|(?<=[\w-]):(?= ))\s*")
+_PLAIN = re.compile(r"^[^\"'`/\n]+$", re.MULTILINE)
+_BETWEEN = re.compile(r" ?(=>|&&|\|\||[=!<>]==?|[-+*]=|[=<>?:,;*{}()\[\]]) ?")
 
 
 def _script(path: Path) -> str:
-    """A script as a page carries it: no indentation, no comments on lines of their own; what is begun goes on in its line."""
+    """A script as a page carries it: no indentation, no comments on lines of their own; what is begun goes on in its line.
+
+    Spaces around signs go where a line holds neither text nor a pattern, whose spaces may matter.
+    """
     text = _OPEN.sub(r"\1", _ASIDE.sub("", path.read_text(encoding="utf-8")))
-    return _STYLE.sub(lambda style: _AROUND.sub(r"\1", style[0]), text)
+    code, *rest = re.split(r"(?<= = `\n)([^`]*)(?=`;\n)", text)
+    dense = [_PLAIN.sub(lambda line: _BETWEEN.sub(r"\1", line[0]), part) for part in (code, *rest[1::2])]
+    styles = [_AROUND.sub(r"\1", style) for style in rest[::2]]
+    return dense[0] + "".join(style + part for style, part in zip(styles, dense[1:], strict=True))
 
 
 _KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))

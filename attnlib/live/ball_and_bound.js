@@ -101,7 +101,7 @@ function render({ model, el }) {
     beta: kit.slider({ label: "Inverse temperature \u03b2", min: 0.1, max: 10, log: true, format: number, change: set("beta") }),
     memories: kit.slider({ label: "Memories", min: 1, max: MOST_MEMORIES, change: resize }),
   };
-  sliders.step_size.mark(2, "up to 2 the energy is sure to fall");
+  sliders.step_size.mark(2, "up to 2 the energy cannot rise");
   const onward = kit.button("Take the step", () => walk(model.get("steps") + 1));
   const back = kit.button("Back", () => walk(model.get("steps") - 1));
   const chips = Object.entries(SCENES).map(([name, scene]) => ({ scene, chip: kit.button(name, () => change(scene)) }));
@@ -292,7 +292,7 @@ function render({ model, el }) {
   /* By how much each step lets the energy fall, guaranteed and real; the last pair is the next step. */
   function falls(width) {
     const { guaranteed, real } = readout, all = [...guaranteed, ...real];
-    const top = Math.max(...all, 1e-9), bottom = Math.min(...all, 0), spare = 0.05 * (top - bottom);
+    const top = Math.max(...all, 1e-3), bottom = Math.min(...all, 0), spare = 0.05 * (top - bottom);
     const { toX, toY, axes } = kit.plot({
       left: BARS.left, top: BARS.top, width: width - BARS.left - 4, height: BARS.height, title: "fall of the energy, step by step",
       x: { from: 0.5, to: Math.max(real.length, 4) + 0.5, ticks: real.map((_, i) => i + 1), format: String },
@@ -326,7 +326,8 @@ function render({ model, el }) {
     rows.attention.set(long(attended), same);
     rows.slope.set(long(slopes[now.steps]), `curvature ${kit.numeral(curvature)}; that of the parabola is 1`);
     const step = `The next step leads from ${kit.numeral(states.at(-2))} to ${kit.numeral(states.at(-1))}`;
-    const fall = `the energy is sure to fall by ${long(sure)} and falls by ${long(real)}`;
+    const may = sure < 0 ? `may rise by up to ${long(-sure)}` : `is sure to fall by ${long(sure)}`;
+    const fall = `the energy ${may} and ${real < 0 ? "rises" : "falls"} by ${long(Math.abs(real))}`;
     picture.setAttribute("aria-label", `Energy along a line, with a parabola above it that touches it at the ball. ${step}`);
     bars.setAttribute("aria-label", `Fall of the energy in each step, guaranteed and real. In step ${now.steps + 1} ${fall}`);
     ground.say(`${step}; ${fall}.`);

@@ -110,7 +110,7 @@ const STYLE = `
 }
 .digit button.here { outline: 3px solid var(--a); outline-offset: -3px; z-index: 1; }
 .digit button:focus-visible { outline: 3px solid var(--accent); outline-offset: -2px; z-index: 2; }
-.stored { display: grid; gap: 4px; grid-template-columns: repeat(auto-fill, minmax(40px, 1fr)); margin: 2px 0 10px; }
+.stored { display: grid; gap: 4px; grid-template-columns: repeat(5, minmax(40px, 1fr)); margin: 2px 0 10px; }
 .stored button { display: grid; gap: 2px; justify-items: center; min-height: 0; padding: 3px 2px 2px; }
 .stored button[aria-pressed="true"] { background: var(--tint); border-color: var(--accent); }
 .stored svg { fill: var(--ink); height: 24px; width: 24px; }
@@ -279,12 +279,12 @@ function render({ model, el }) {
       gallery.append(kit.html(
         "button", { type: "button", onclick: () => begin({ digit: index, cue: patterns[index] }) },
         kit.svg("svg", { "aria-hidden": "true", viewBox: "0 0 8 8" }, kit.svg("path", { d: path })),
-        bar, kit.html("b", {}, String(index + 1)),
+        bar, kit.html("b", {}, String(index)),
       ));
     }
     readout.overlaps.forEach((overlap, i) => {
       const button = gallery.children[i], { style } = button.querySelector("i");
-      button.setAttribute("aria-label", `picture ${i + 1}, overlap ${kit.numeral(overlap)}`);
+      button.setAttribute("aria-label", `picture ${i}, overlap ${kit.numeral(overlap)}`);
       button.setAttribute("aria-pressed", String(i === state.digit));
       button.classList.toggle("same", overlap === 1);
       style.left = `${50 + 50 * Math.min(overlap, 0)}%`;
@@ -310,7 +310,7 @@ function render({ model, el }) {
     const points = energies.map((height, i) => [i / PIXELS, height]);
     const last = Math.max(sweeps, 1), digits = (value) => String(Number(value.toPrecision(6))).replace("-", "\u2212");
     const frame = kit.plot({
-      left: 46, top: 26, width: width - 54, height: 88, title: "energy after each sweep",
+      left: 46, top: 26, width: width - 54, height: 88, title: "energy, visit by visit; ticks are sweeps",
       x: { from: 0, to: last, ticks: Array.from({ length: last + 1 }, (_, i) => i), format: String },
       y: { from: low - spare, to: high + spare, ticks: kit.ticks({ from: low - spare, to: high + spare }, 3), format: digits },
     });
@@ -326,19 +326,19 @@ function render({ model, el }) {
 
   function tell(state, at) {
     const { energies, overlaps, wrong, found, negative, sweeps } = readout, best = overlaps.indexOf(Math.max(...overlaps));
-    const place = found === state.digit ? `picture ${found + 1}, as meant` : found >= 0 ? `picture ${found + 1}, another one`
-      : negative >= 0 ? `negative of picture ${negative + 1}` : "never stored";
+    const place = found === state.digit ? `picture ${found}, as meant` : found >= 0 ? `picture ${found}, another one`
+      : negative >= 0 ? `negative of picture ${negative}` : "never stored";
     const rests = at === total(), sweep = `sweep ${Math.floor(at / PIXELS) + 1} of ${sweeps}`;
     const word = rests ? `at rest: ${place}` : at ? sweep : "the cue";
     phase.textContent = word;
     ground.body.classList.toggle("frozen", rests && found === state.digit);
     const range = `from ${kit.numeral(energies[0])} down to ${kit.numeral(energies.at(-1))}`;
     rows.energy.set(kit.numeral(energies[at]), `${range}: no visit raises it`);
-    rows.best.set(kit.numeral(overlaps[best]), `with picture ${best + 1}; 1 is the same, 0 as good as chance`);
+    rows.best.set(kit.numeral(overlaps[best]), `with picture ${best}; 1 is the same, 0 as good as chance`);
     const meant = state.digit < state.stored ? "" : ", which is not stored";
-    rows.wrong.set(`${wrong} of ${PIXELS}`, `orange dots: unlike picture ${state.digit + 1}, the one that is meant${meant}`);
+    rows.wrong.set(`${wrong} of ${PIXELS}`, `orange dots: unlike picture ${state.digit}, the one that is meant${meant}`);
     plot.setAttribute("aria-label", `Energy after each visit, ${range}`);
-    const told = `${word}; ${wrong} wrong pixels, best overlap ${kit.numeral(overlaps[best])} with picture ${best + 1}`;
+    const told = `${word}; ${wrong} wrong pixels, best overlap ${kit.numeral(overlaps[best])} with picture ${best}`;
     if (!show.running()) ground.say(told);
   }
 

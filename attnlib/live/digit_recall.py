@@ -170,7 +170,7 @@ class DigitRecall(LiveFigure):
         wrong = int((spins([self.cue]) != spins([self.patterns[self.digit]])).sum())
         return (
             f"Associative memory of 8 by 8 pixels with {self.stored} stored pictures, {_steepness(self.degree)}. A cue that "
-            f"differs from picture {self.digit + 1} in {wrong} of 64 pixels ends, after {_sweeps(said)}, in {_end(said)}."
+            f"differs from picture {self.digit} in {wrong} of 64 pixels ends, after {_sweeps(said)}, in {_end(said)}."
         )
 
     def still(self) -> str:
@@ -218,7 +218,7 @@ def _sweeps(said: dict[str, Any]) -> str:
 
 def _end(said: dict[str, Any]) -> str:
     if said["found"] >= 0:
-        return f"picture {said['found'] + 1}, without a wrong pixel"
+        return f"picture {said['found']}, without a wrong pixel"
     if said["negative"] >= 0:
-        return f"the negative of picture {said['negative'] + 1}"
+        return f"the negative of picture {said['negative']}"
     return "a picture that was never stored"

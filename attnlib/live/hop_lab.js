@@ -243,7 +243,7 @@ function render({ model, el }) {
       }
       cells.forEach((cell, hop) => {
         const weight = readout.weights[hop][place];
-        cell.className = `weight ${weight > 0.77 ? "deep" : weight < 0.005 ? "none" : ""} ${chain[hop] === place ? "need" : ""}`;
+        cell.className = `weight ${weight > 0.73 ? "deep" : weight < 0.005 ? "none" : ""} ${chain[hop] === place ? "need" : ""}`;
         cell.style.setProperty("--share", weight.toFixed(3));
         cell.textContent = seen ? weight.toFixed(2) : "";
       });

@@ -114,7 +114,7 @@ class HopLab(LiveFigure):
 
     @staticmethod
     def _refuse_hidden(hidden: list[int], count: int) -> None:
-        if not all(0 <= place < count for place in hidden) or len(set(hidden)) == count:
+        if not all(0 <= place < count for place in hidden) or 0 < count == len(set(hidden)):
             raise FigureError(f"hidden is {hidden}; expected some, not all, of the places 0 to {count - 1}")
 
     @traitlets.validate("asked")

@@ -33,6 +33,9 @@ const kit = (() => {
   .layout { grid-template-columns: minmax(0, var(--share, 1fr)) minmax(0, 1fr); }
   .layout > .controls { grid-column: 1 / -1; order: 1; }
 }
+@container (max-width: 559px) {
+  .layout dl { gap: 10px 18px; grid-template-columns: repeat(2, minmax(0, 1fr)); }
+}
 .picture { min-width: 0; position: relative; }
 .picture > svg { width: 100%; }
 .slider { align-items: baseline; display: grid; flex: 1 1 220px; gap: 0 8px; grid-template-columns: 1fr auto; min-width: 0; }
@@ -59,7 +62,7 @@ button:hover, select:hover { border-color: var(--accent); }
 button:disabled { color: var(--quiet); cursor: default; opacity: 0.6; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 dl { align-content: start; display: grid; gap: 10px; margin: 0; min-width: 0; }
-dl > div { display: grid; gap: 0 8px; grid-template-columns: 1fr auto; }
+dl > div { align-content: start; display: grid; gap: 0 8px; grid-template-columns: 1fr auto; }
 dt, dd { margin: 0; }
 dd { font-weight: 600; text-align: right; }
 dd.quiet, dd.bar { font-weight: 400; grid-column: 1 / -1; text-align: left; }

@@ -144,7 +144,7 @@ function render({ model, el }) {
       const bin = i / 4 + first_bin;
       return [(bin * sigma_law) / 2, expected * Math.exp(-(bin ** 2) / 8)];
     });
-    const marked = toX(scores[0]), late = marked > (PLOT.left + right) / 2;
+    const marked = toX(scores[0]), late = marked > right - 76;
     return [
       text("name", 0, 11, now.scaled ? "scores q\u00b7k/\u221ad: how many keys" : "scores q\u00b7k: how many keys"),
       ...frame.axes(),

@@ -85,6 +85,8 @@ svg .freezing-name { fill: var(--ink); font-weight: 600; }
 dl { flex: 1; }
 dd.bar i { background: var(--c); }
 dd.bar i + i { background: var(--ink); }
+.layout dl { grid-template-columns: minmax(0, 1fr); }
+.gauge { margin-top: 16px; }
 .glide rect { transition: y 0.25s, height 0.25s; }
 `;
 
@@ -102,7 +104,8 @@ function thermometer() {
   });
   const element = kit.svg(
     "svg",
-    { width: 80, height: 300, role: "img", "aria-label": "Temperature in units of the freezing temperature" },
+    { class: "gauge", width: 80, height: 300, role: "img", "aria-label": "Temperature in units of the freezing temperature" },
+    kit.svg("text", { class: "name", x: -4, y: -8 }, "temperature"),
     kit.svg("rect", { class: "glass", x: x - 8, y: 4, width: 16, height: 276, rx: 8 }),
     kit.svg("rect", { class: "ice", x: x - 7, y: place(0), width: 14, height: 272 - place(0) }),
     kit.svg("circle", { class: "glass", cx: x, cy: 280, r: 15 }),

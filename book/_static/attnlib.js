@@ -153,7 +153,10 @@
       formula.removeAttribute("tabindex");
     }
     const wide = formulas.filter((formula) => {
-      const around = formula.hasAttribute("display") ? formula : formula.closest("p, li, td, th, dd, dt, figcaption, summary, h1, h2, h3");
+      let around = formula;
+      while (around && !formula.hasAttribute("display") && (around === formula || !around.clientWidth)) {
+        around = around.parentElement.closest("p, li, td, th, dd, dt, figcaption, summary, h1, h2, h3"); // a box has a width, a paragraph within a line none
+      }
       return around && formula.firstElementChild?.getBoundingClientRect().width > around.clientWidth + 1;
     });
     const boxes = [...document.querySelectorAll(".bd-article :is(pre, .output, .pst-scrollable-table-container)")];
@@ -181,12 +184,14 @@
   window.addEventListener("resize", again);
   for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", again);
 
-  // A link to something inside a fold opens it; not every browser does so by itself.
+  // A link to something inside a fold opens it; not every browser does so by itself. It is gone to when nothing moves any more.
   const reveal = () => {
     const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const folds = [...document.querySelectorAll("details:not([open])")].filter((fold) => wanted && fold.contains(wanted));
     for (const fold of folds) fold.open = true;
-    if (folds.length) settled().then(() => wanted.scrollIntoView());
+    if (!folds.length) return;
+    const loaded = new Promise((call) => (document.readyState === "complete" ? call() : window.addEventListener("load", call)));
+    loaded.then(settled).then(() => wanted.scrollIntoView());
   };
   window.addEventListener("hashchange", reveal);
   reveal();

@@ -43,9 +43,11 @@
     }
     return whole + Math.min(inside, 5) / 10;
   };
-  // Each term must be in the section or over it; in the heading it counts most.
+  // Each term must be in the section or over it; in the heading it counts most. Who looks for a sign wants to know what it means.
+  const SIGNS = new Set(Object.values(GREEK));
   const worth = (section, terms, phrase) => {
     let sum = section.head === phrase ? 60 : section.head.includes(phrase) ? 15 : 0;
+    if (section.page === "book/notation.html" && (SIGNS.has(phrase) || phrase.length < 3)) sum += 40;
     if (terms.length > 1 && section.flat.includes(phrase)) sum += 10;
     let here = false;
     for (const term of terms) {
