@@ -231,7 +231,7 @@ ALLOCATES_NOTHING = {
     ("flips", None),
     ("degree", None),
     ("probes", None),
-    ("max_steps", None),
+    *((name, "max_steps") for name in ("find_fixed_points", "classical_recall", "dense_recall", "storage_trial")),
     ("seed", None),
     ("top_k", None),
 }
@@ -514,6 +514,8 @@ SPECIAL = {
     "references": _sentences(),
     "parts": _pieces(),
     "trials": _trials(),
+    "prior": [given(value, REFUSE) for value in (3, "binary", object(), torch.ones(2))],
+    "function": [given(value, REFUSE) for value in (3, "cos", object(), torch.ones(2), None)],
     "sigma": SIGMAS,
     "from_torch.module": MODULES,
     "seed": [given(2**64, EITHER, "2**64"), given(-(2**63) - 1, EITHER, "-2**63-1")],
@@ -522,8 +524,12 @@ SPECIAL = {
 FOLLOWS_DTYPE = {"find_fixed_points.tolerance": torch.finfo(SINGLE).eps ** (2 / 3)}
 """Defaults that depend on the dtype, as they are in single precision."""
 
-ONLY = {"jobs": JOBS}
-"""Arguments for which nothing else is tried: here more jobs would start processes."""
+NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
+OWN = [
+    f"MeanFieldAttention.{method}.{name}" for method in ("forward", "split", "explain") for name in ("context", "score_bias")
+]
+ONLY = {"jobs": JOBS, **dict.fromkeys(OWN, NOT_TAKEN)}
+"""Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""
 
 
 # The spoilers of an argument
@@ -573,8 +579,9 @@ def _of_fields(record: object) -> Iterator[Spoiler]:
 def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     """Everything that is tried on one argument."""
     keys = (name, f"{entry.short.split('.')[-1]}.{name}", f"{entry.short}.{name}")
-    if name in ONLY:
-        return ONLY[name]
+    for key in keys:
+        if key in ONLY:
+            return ONLY[key]
     found, several = [], kinds(entry, name)
     call = build(entry, World(), [name])
     value = call.arguments[name]
@@ -616,6 +623,8 @@ def distributions(entry: Entry, call: object) -> tuple[int, ...]:
         return (call.arguments["heads"],)
     tensors = [value for value in call.arguments.values() if isinstance(value, Tensor) and value.is_floating_point()]
     names = list(call.arguments)
+    if "J" in names:  # one distribution for each system
+        return tuple(call.arguments["J"].shape[:-2])
     if len(tensors) == 1 and "scores" not in names:
         return tuple(tensors[0].shape[:-2])
     return tuple(tensors[0].shape[:-1])

@@ -12,6 +12,7 @@ from mixer_suite import MixerSuite
 from torch import distributions
 
 from attnlib import EnergyAttention, SoftmaxAttention
+from attnlib.mean_field import Binary, MeanFieldAttention
 
 
 class TestSoftmaxAttention(MixerSuite):
@@ -45,6 +46,37 @@ class TestEnergyAttentionByAutomaticDifferentiation(MixerSuite):
     kind = Automatic
     settings: ClassVar = {"steps": 2, "step_size": 0.5}
     exports = False
+
+
+class TestMeanFieldAttention(MixerSuite):
+    kind = MeanFieldAttention
+    settings: ClassVar = {"sites": 30}
+    crosses = False
+
+
+class TestMeanFieldAttentionOfAsymmetricCouplings(MixerSuite):
+    kind = MeanFieldAttention
+    settings: ClassVar = {"sites": 30, "symmetric": False}
+    crosses = False
+
+
+class Iterated(MeanFieldAttention):
+    """Iterated to the last digits, so that it makes no difference where the iteration stops."""
+
+    def __init__(self, *sizes, dtype=None, **settings):
+        super().__init__(*sizes, dtype=dtype, tolerance=1e-13 if dtype == torch.float64 else None, max_steps=80, **settings)
+
+
+class TestMeanFieldAttentionByIteration(MixerSuite):
+    kind = Iterated
+    settings: ClassVar = {"sites": 30, "prior": Binary(), "onsager": "none"}
+    crosses = False
+
+
+class TestMeanFieldAttentionWithANetwork(MixerSuite):
+    kind = Iterated
+    settings: ClassVar = {"sites": 30, "onsager": "neural"}
+    crosses = False
 
 
 def recipe():

@@ -8,6 +8,7 @@ from attnlib.live.flatland import Flatland
 from attnlib.live.hop_lab import HopLab
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
+from attnlib.live.spin_lab import SpinLab
 
 __all__ = [
     "AlignmentFilm",
@@ -19,4 +20,5 @@ __all__ = [
     "LiveFigure",
     "ScoreLab",
     "SoftmaxThermometer",
+    "SpinLab",
 ]
