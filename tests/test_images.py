@@ -254,7 +254,10 @@ def test_training_is_adam_with_a_warm_up_and_a_cosine():
         ({"labels": torch.tensor([0, 1, 2, 3])}, "labels has 0 to 3; expected classes from 0 to 2"),
         ({"labels": torch.tensor([0, -1, 2, 1])}, "labels has -1 to 2"),
         ({"model": 3}, "model is a int; expected a module"),
-        ({"model": nn.Sequential(nn.Linear(2, 3), nn.Flatten(0))}, "model returned shape (12,); expected logits [batch, classes]"),
+        (
+            {"model": nn.Sequential(nn.Linear(2, 3), nn.Flatten(0))},
+            "model returned shape (12,); expected logits [batch, classes]",
+        ),
         ({"model": nn.Flatten()}, "model has no parameters; expected something to train"),
         ({"steps": 0}, "steps is 0"),
         ({"batch": 0}, "batch is 0"),

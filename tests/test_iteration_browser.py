@@ -67,7 +67,9 @@ def test_sliders_by_keyboard(turned):
         assert turned.is_right()["step"] == pytest.approx(step)
 
 
-@pytest.mark.parametrize("desk", [pytest.param({}, id="mouse"), pytest.param({"has_touch": True} | PHONE, id="touch")], indirect=True)
+@pytest.mark.parametrize(
+    "desk", [pytest.param({}, id="mouse"), pytest.param({"has_touch": True} | PHONE, id="touch")], indirect=True
+)
 def test_sliders_by_pointer(turned, request):
     part = turned.slider("Scale of J")
     part.scroll_into_view_if_needed()

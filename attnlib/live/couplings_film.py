@@ -117,9 +117,9 @@ class CouplingsFilm(LiveFigure):
         said = self.readout
         return (
             f"Couplings of a classifier of digits after {said['step']} steps of training, when it has "
-            f"{100 * said['right']:.1f} % of unseen digits right. One mode has {100 * said['mode']:.0f} % of the squared strengths. "
-            f"Mean strength of the couplings between class spin and patches {said['class']:.2f}, between neighbouring patches "
-            f"{said['near']:.2f}, between other patches {said['far']:.2f}."
+            f"{100 * said['right']:.1f} % of unseen digits right. One mode has {100 * said['mode']:.0f} % of the squared "
+            f"strengths. Mean strength of the couplings between class spin and patches {said['class']:.2f}, between "
+            f"neighbouring patches {said['near']:.2f}, between other patches {said['far']:.2f}."
         )
 
     def still(self) -> str:
@@ -144,7 +144,8 @@ class CouplingsFilm(LiveFigure):
             'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="330" rx="12" fill="#fcfcfa"/>'
             f'{"".join(lines)}{dots}<text x="166" y="36">class</text>{self._curves(said)}'
             f'<text x="20" y="290">After {said["step"]} steps: {100 * said["right"]:.1f} % of unseen digits right.</text>'
-            '<text x="20" y="312">A still picture. Run the cell, or allow JavaScript, to play and to choose a spin.</text></svg>'
+            '<text x="20" y="312">A still picture. Run the cell, or allow JavaScript, to play and to choose a spin.</text>'
+            "</svg>"
         )
 
     def _curves(self, said: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from attnlib.mean_field import Binary, Gaussian, Prior, fixed_point
 
 SPINS, STEPS = 8, 60
 TOLERANCE, SEEN, EDGE = 1e-6, 1e-9, 1e-9
-"""What counts as solved; the residual down to which the rate is measured, below which is only rounding; so near to 1 is at it."""
+"""What counts as solved; the residual below which there is only rounding; and what is so near to 1 counts as 1."""
 
 LARGEST_SCALE, SHORTEST_STEP, LONGEST_STEP, LAST_SEED = 2.0, 0.05, 2.0, 999
 PRIORS: dict[str, Prior] = {"gaussian": Gaussian(), "binary": Binary()}
@@ -173,7 +173,7 @@ class Iteration(LiveFigure):
 
 @cache
 def system(seed: int) -> tuple[Tensor, Tensor]:
-    """Couplings ``[8, 8]`` with a largest eigenvalue of 1 and fields ``[8]``, as ``kit.generator(seed).normal()`` draws them."""
+    """Couplings ``[8, 8]`` with a largest eigenvalue of 1 and fields ``[8]``, as ``kit.generator(seed).normal()`` draws."""
     pairs = SPINS * (SPINS - 1) // 2
     uniform = (torch.tensor(words(2 * (pairs + SPINS), seed), dtype=torch.float64) + 0.5) / 2**32
     drawn = (-2 * uniform[::2].log()).sqrt() * (2 * math.pi * uniform[1::2]).cos()
