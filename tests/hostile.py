@@ -33,7 +33,7 @@ ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), 
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
 COUNTS |= {"n": 3, "m": 5, "d": 4, "steps": 2, "flips": 1, "probes": 2, "most": 10, "longest": 3, "degree": 3}
-COUNTS |= {"sites": 6, "fields": 2, "systems": 2, "k": 4}
+COUNTS |= {"sites": 6, "fields": 2, "systems": 2, "k": 4, "height": 8, "width": 8, "samples": 6, "classes": 4}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -521,6 +521,11 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "batches": lambda about: lambda: [_batch(about)],
     "watch": lambda about: lambda step: None,
     "teach.model": lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
+    "teach_labels.model": lambda about: nn.Sequential(nn.Flatten(), nn.LazyLinear(4)).to(about.world.dtype),
+    "size": lambda about: (2, 4),
+    "image": lambda about: (8, 8),
+    "patch": lambda about: (2, 4),
+    "mixer": lambda about: build(Entry("SoftmaxAttention", _class("SoftmaxAttention")), about.world)(),
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,

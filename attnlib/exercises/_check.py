@@ -20,6 +20,7 @@ PAGES = {
     "3b": "attnlib.exercises.gradient_step",
     "3c": "attnlib.exercises.flatland",
     "4a": "attnlib.exercises.mean_field_tap",
+    "4b": "attnlib.exercises.implicit_attention",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 

@@ -48,7 +48,7 @@ class Equations:
     def local(self, state: Tensor) -> tuple[Tensor | None, Tensor]:
         """V of each spin, and its field ``[*batch, n, d]``."""
         m = state[..., : self.k]
-        felt = (self.J @ m.unsqueeze(-1))[..., 0] + self.h
+        felt = applied(self.J, m) + self.h
         if self.reaction is not None:
             V, _ = self.reaction(m)
             return V, self._spins(felt if V is None else felt - self._times(V, m))
@@ -118,7 +118,29 @@ class Corrected(Equations):
         """The right side of the equations, ``[*batch, k]``."""
         sites = state.unflatten(-1, (-1, self.width)).to(next(self.network.parameters()).dtype)
         trace: Tensor = self.network(sites).to(state.dtype).flatten(-2)
-        return self.prior.mean(self._spins((self.J @ state.unsqueeze(-1))[..., 0] + self.h - trace)).flatten(-2)
+        return self.prior.mean(self._spins(applied(self.J, state) + self.h - trace)).flatten(-2)
+
+
+def applied(J: Tensor, m: Tensor) -> Tensor:
+    """``J m`` for states ``[*more, *batch, k]`` and couplings ``[*batch, k, k]``; shared ones are read once, not for each."""
+    more = m.ndim + 1 - J.ndim
+    if more <= 0:
+        return (J @ m.unsqueeze(-1))[..., 0]
+    columns = m.flatten(0, more - 1).movedim(0, -1)
+    return (J @ columns).movedim(-1, 0).reshape(m.shape)
+
+
+@torch.no_grad()
+def safe_length(J: Tensor, variance: float, symmetric: bool) -> Tensor:
+    """A step ``[...]`` for naive systems of couplings ``[..., k, k]`` that keeps below the bound whatever the magnetisations.
+
+    It is that of :meth:`Equations.step` at the prior's own variance, the largest that a spin has. Without symmetry it is 1.
+    """
+    if not symmetric:
+        return J.new_ones(J.shape[:-2])
+    values = variance * torch.linalg.eigvalsh(J.nan_to_num())
+    largest = 1 - values[..., 0]
+    return (2 / (largest + (1 - values[..., -1]).maximum(0.1 * largest))).clamp(max=1.0)
 
 
 def solved(

@@ -12,7 +12,7 @@ from attnlib._numerics import differentiable
 from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings, working
-from attnlib.mean_field.equations import Corrected, Equations
+from attnlib.mean_field.equations import Corrected, Equations, safe_length
 from attnlib.mean_field.gaussian import means
 from attnlib.mean_field.priors import Prior, check_prior
 from attnlib.mean_field.solve import Method, fixed_point
@@ -171,8 +171,8 @@ class MeanFieldAttention(Mixer):
         m, J, (residual, iterations, converged) = self._respond(heads)
         if residual.ndim > m.ndim - 2:  # one system for each query, or for each member
             residual, iterations, converged = residual.amax(-1), iterations.amax(-1), converged.all(-1)
-        norms, lead = J.square().sum((-2, -1)).sqrt(), m.shape[:-2]
-        evidence = (t.expand(lead) for t in (residual, iterations, converged))
+        norms = J.square().sum((-2, -1)).sqrt()
+        evidence = (t.expand(m.shape[:-2]) for t in (residual, iterations, converged))
         return MeanFieldRecord(self.merge(m, heads), m, heads.query, J, norms, *evidence)
 
     def _couplings(self, n: int) -> Tensor:
@@ -197,29 +197,29 @@ class MeanFieldAttention(Mixer):
             prefixes = heads.seen.causal and self.linear and self.symmetries["across"]
             mask = None if prefixes else heads.mask
             if mask is None:
-                m, evidence = self._solve(J, fields, prefixes)
+                m, evidence = self._solve(J, fields, J, prefixes)
                 return m.unflatten(-1, (n, d)).to(query.dtype), blocks, evidence
             apart, systems, mask = apart_by(mask, J, fields, query.shape[:-2], n)
-            m, evidence = self._solve(apart, systems, False)
+            m, evidence = self._solve(apart, systems, J.unsqueeze(-3), False)
             return together_by(mask, m, d).to(query.dtype), blocks, evidence
 
-    def _solve(self, J: Tensor, h: Tensor, prefixes: bool) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """Means of systems, ``[..., k]`` for fields ``[..., k]``, and the evidence of each."""
+    def _solve(self, J: Tensor, h: Tensor, whole: Tensor, prefixes: bool) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """Means of systems, ``[..., k]`` for fields ``[..., k]``, and the evidence of each; ``whole`` has all couplings."""
         if self.linear:
-            zero = h.new_zeros(h.shape[:-1])
-            names, symmetric = "the couplings of MeanFieldAttention (see stabilise) or beta are", self.symmetries["across"]
+            zero, names = h.new_zeros(h.shape[:-1]), "the couplings of MeanFieldAttention (see stabilise) or beta are"
             width, prior = self.head_dim if prefixes else 0, cast("Gaussian", self.prior)
-            m = means(J, h, prior, names, symmetric=symmetric, width=width)
+            m = means(J, h, prior, names, symmetric=self.symmetries["across"], width=width)
             return m, (zero, zero.long(), zero == 0)
         if self.reaction is not None:
             equations: Equations = Corrected(J, h, self.prior, self.reaction, self.head_dim)
         else:
             equations = Equations(J, h, self.prior, None if self.onsager == "exact" else lambda m: (None, None))
+        length = safe_length(whole, self._variance, self.symmetries["across"])
         found = fixed_point(
             equations.image,
             equations.start(None),
             method=self.method,
-            step=equations.step if self.onsager == "exact" else 1.0,
+            step=equations.step if self.onsager == "exact" else lambda m: length.expand(m.shape[:-1]),
             tolerance=self.tolerance,
             max_steps=self.max_steps,
             on_failure=self.on_failure,
