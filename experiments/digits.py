@@ -159,14 +159,15 @@ def split(fold: int, settings: dict, searching: bool) -> tuple[Images, Images]:
 def clip(mixer: MeanFieldAttention, most: float) -> None:
     """Take what passes the bound off the modes that have it, in place, and nothing off the others.
 
-    What is taken off has entries that couple a spin to itself, which are dropped; so it is done again until nothing passes.
+    What is taken off has entries that couple a spin to itself, which are dropped; so it is done again, until the bound is kept
+    to a thousandth.
     """
     n, d = mixer.sites, mixer.head_dim
     with torch.no_grad():
         J = symmetric_couplings(mixer.couplings, **mixer.symmetries)
         for _ in range(50):
             values, modes = torch.linalg.eigh(flat_couplings(J)[0])
-            if values[-1] <= most:
+            if values[-1] <= 1.001 * most:
                 break
             excess = (modes * (values - most).clamp(min=0)) @ modes.mT
             blocks = excess.reshape(n, d, n, d).transpose(1, 2)[None]
@@ -346,7 +347,7 @@ def film(settings: dict, steps: int, frames: tuple[int, ...], until: int | None 
     return found
 
 
-EARLY = (*range(0, 101, 10), *range(120, 301, 20))
+EARLY = tuple(range(0, 121, 10))
 
 
 def early(key: dict, settings: dict, steps: int, frames: tuple[int, ...]) -> dict:
@@ -370,9 +371,7 @@ def early(key: dict, settings: dict, steps: int, frames: tuple[int, ...]) -> dic
                 found[name].append(rounded(float(number)))
             found["at"].append(step)
 
-    trained(
-        FILM["name"], FILM["rate"], steps, key["fold"], settings, watch=watch, until=frames[-1], bound=key["bound"]
-    )
+    trained(FILM["name"], FILM["rate"], steps, key["fold"], settings, watch=watch, until=frames[-1], bound=key["bound"])
     return found
 
 
