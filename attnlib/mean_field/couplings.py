@@ -164,7 +164,7 @@ def stable_scale(n: int, d: int, *, largest: float | int = 0.5) -> float:
     .. math:: \sigma = \frac{\lambda}{2 \sqrt{n d}}
 
     For symmetric couplings with independent entries this is the edge of Wigner's semicircle. A Gaussian system with prior
-    covariance ``Sigma`` is stable as long as the largest eigenvalue of ``beta J`` stays below that of ``Sigma^-1``. The
+    covariance ``Sigma`` is stable where the largest eigenvalue of ``beta J`` is below the smallest of ``Sigma^-1``. The
     often-seen variance ``1/(n d^2)`` gives a largest eigenvalue of ``2/sqrt(d)``, not of order one. Averaging over ``J`` and
     its transpose halves the variance of independent entries: multiply by ``sqrt(2)`` before it.
 
