@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlib import ConvergenceWarning
+from attnlib._convergence import ConvergenceWarning
 from attnlib._checks import Scalar
 from attnlib.live._draws import normals
 from attnlib.live._figure import FigureError, LiveFigure
