@@ -9,10 +9,6 @@ import torch
 import traitlets
 from torch import Tensor
 
-<<<<<<< HEAD
-from attnlib._convergence import ConvergenceWarning
-=======
->>>>>>> 93e8dbe30eacdc46e25c5242daa48faf35e21156
 from attnlib._checks import Scalar
 from attnlib._convergence import ConvergenceWarning
 from attnlib.live._draws import normals
