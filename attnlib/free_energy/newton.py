@@ -16,7 +16,7 @@ from attnlib._checks import Scalar, check_choice, check_count, check_field, chec
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._values import check_result, looking, refuted, verdict
 from attnlib.free_energy.implicit import attached, stepped
-from attnlib.free_energy.system import Spins, check_spins, resolved, uphill
+from attnlib.free_energy.system import Spins, check_spins, resolved
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.solve import transforming
 
@@ -61,7 +61,7 @@ def saddle_point(
     beta: Scalar = 1.0,
     start: Float[Tensor, "..."] | None = None,
     tolerance: float | int | None = None,
-    max_steps: int = 100,
+    max_steps: int = 200,
     on_failure: OnFailure = "error",
 ) -> SaddlePoint:
     r"""Solve N vector spins with D components, for large D: find the minimum of :func:`saddle_potential`.
@@ -177,6 +177,21 @@ def first_guess(J: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     return guess, J.abs().sum(-1) + x
 
 
+def _downhill(hessian: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """The step to try, and its slope. It is Newton's, for an equation that is nearer to a linear one where a spin is too short.
+
+    There, far from the border, the length falls like ``1/z``, and the step for ``length = 1`` would go too far, the further the
+    worse. The step for ``1/length = 1`` would not. It has the gradient times the length on its right side. Where the lengths
+    differ so much that this does not go downhill, Newton's own step does.
+    """
+    lengths = 1 - 2 * gradient
+    columns = torch.stack([gradient * lengths.clamp(max=1), gradient], -1)
+    steps = -torch.cholesky_solve(columns, torch.linalg.cholesky_ex(hessian).L)
+    slopes = (gradient.unsqueeze(-1) * steps).sum(-2)
+    falls = slopes[..., 0] < 0
+    return torch.where(falls.unsqueeze(-1), steps[..., 0], steps[..., 1]), torch.where(falls, slopes[..., 0], slopes[..., 1])
+
+
 @dataclass(frozen=True)
 class _State:
     """Systems ``[batch, ...]`` on their way: where each is, the step that is tried next, and what is known where it is."""
@@ -223,8 +238,7 @@ class _State:
         residual = gradient.abs().amax(-1)
         rounding = 4 * eps * (hessian @ trial.abs().unsqueeze(-1)).amax((-2, -1))
         converged = self.converged | (taken & (residual <= rounding.clamp(max=1e-2).clamp(min=tolerance)))
-        step = -uphill(hessian, gradient)
-        slope = (gradient * step).sum(-1)
+        step, slope = _downhill(hessian, gradient)
         length = torch.where(taken, 1.0, self.length / 2)
         short = length * self.step.abs().amax(-1) <= eps * self.z.abs().amax(-1) / n
         stuck = torch.where(taken, ~torch.isfinite(slope), short)

@@ -59,9 +59,16 @@ def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-
         if refuted(lambda: torch.isfinite(total).all()):
             raise ValueError("J is too large: the sum of its entries overflows; expected smaller numbers, or a wider dtype")
         scale = torch.where(total > 0, total, 1.0)
-        beta = system.n / (2 * gap * scale)
         nothing = wide.new_zeros(*system.batch, system.n, 1)
-        found = solved(beta[..., None, None] * wide, nothing, None, 1e-10, 200, "error")
+        start, width = None, 1.0
+        while True:  # each gap an eighth of the one before, from its z
+            width = max(width / 8, gap)
+            beta = system.n / (2 * width * scale)
+            start = None if start is None else beta[..., None] * start
+            found = solved(beta[..., None, None] * wide, nothing, start, 1e-10, 200, "error")
+            start = found.z / beta[..., None]
+            if width == gap:
+                break
         z = found.z / beta[..., None]
         X = found.chi
         parts = (z.sum(-1) / 2, (wide * X).sum((-2, -1)) / 2, z, X)

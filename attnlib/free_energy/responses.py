@@ -25,7 +25,7 @@ def vector_spin_free_energy(
     order: Order = 0,
     d: int | None = None,
     tolerance: float | int | None = None,
-    max_steps: int = 100,
+    max_steps: int = 200,
     on_failure: OnFailure = "error",
 ) -> Float[Tensor, "*batch"]:
     r"""Free energy of N vector spins for each of their D components: the saddle point's, and the first correction.
