@@ -12,6 +12,7 @@ from mixer_suite import MixerSuite
 from torch import distributions
 
 from attnlib import EnergyAttention, SoftmaxAttention
+from attnlib.free_energy import VectorSpinAttention
 from attnlib.mean_field import Binary, MeanFieldAttention
 
 
@@ -76,6 +77,24 @@ class TestMeanFieldAttentionByIteration(MixerSuite):
 class TestMeanFieldAttentionWithANetwork(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "onsager": "neural"}
+    crosses = False
+
+
+class TestVectorSpinAttention(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"sites": 30}
+    crosses = False
+
+
+class TestVectorSpinAttentionWhoseCouplingsFollowTheFields(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "tanh"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithCouplingsLikeAttentions(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "softmax"}
     crosses = False
 
 
