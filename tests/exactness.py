@@ -21,7 +21,7 @@ from attnlib import ConvergenceError
 MAY_CHANGE = {"teach": {"model"}}
 """What a function says it changes."""
 
-RANDOM = {"hopfield_sample", "heat_bath"}
+RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath"}
 """What draws other numbers in another dtype: only finite."""
 
 NATURAL = {"log_sum": None, "residuals": "states", "gradient_norms": "states"}

@@ -9,7 +9,7 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_number
 from attnlib._convergence import OnFailure
 from attnlib._values import check_result
-from attnlib.free_energy.newton import SaddlePoint, solved
+from attnlib.free_energy.newton import saddle_point, solved
 from attnlib.free_energy.system import check_spins, resolved
 from attnlib.mean_field.couplings import working
 
@@ -79,7 +79,15 @@ def vector_spin_free_energy(
         return check_result((-logarithm / spins.beta).to(J.dtype), "J, h or 1/beta are")
 
 
-def response_tensor(found: SaddlePoint) -> Float[Tensor, "*batch n d n d"]:
+def response_tensor(
+    J: Float[Tensor, "*batch n n"],
+    h: Float[Tensor, "..."],
+    *,
+    beta: Scalar = 1.0,
+    tolerance: float | int | None = None,
+    max_steps: int = 200,
+    on_failure: OnFailure = "error",
+) -> Float[Tensor, "*batch n d n d"]:
     r"""How each component of each mean answers to each component of each field: ``d<s_i^a> / d(beta h_j^b)``.
 
     .. math:: \chi_{ij}^{ab} = \chi_{ij} \delta^{ab}
@@ -87,21 +95,19 @@ def response_tensor(found: SaddlePoint) -> Float[Tensor, "*batch n d n d"]:
         K = \tfrac12 \chi \circ \chi + \tfrac1D\, \chi \circ m m^T
 
     The second term is the motion of z. It acts along the means only, and is as large as the first: a spin of fixed length that
-    is aligned with its field cannot follow it further. For each single component it is of order 1/D.
+    is aligned with its field cannot follow it further. Summed over components it is a part of order 1/D.
 
-    Takes what :func:`saddle_point` found; returns ``[*batch, n, d, n, d]``. Raises ValueError on anything else.
+    Arguments, shapes (``J [*batch, n, n]``, h broadcast to ``[*batch, n, d]``) and errors are those of :func:`saddle_point`;
+    returns ``[*batch, n, d, n, d]``.
 
-    >>> found = saddle_point(torch.zeros(1, 1), torch.tensor([[2.0, 0.0]]))
-    >>> response_tensor(found)[0, :, 0, :]
+    >>> response_tensor(torch.zeros(1, 1), torch.tensor([[2.0, 0.0]]))[0, :, 0, :]
     tensor([[0.2113, 0.0000],
             [0.0000, 0.4396]])
     """
-    if not isinstance(found, SaddlePoint):
-        raise ValueError(f"found is a {type(found).__name__}; expected the SaddlePoint that saddle_point returns")
-    m, chi = found.m, found.chi
-    d = m.shape[-1]
-    with working(m):
-        m, chi = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in (m, chi))
+    found = saddle_point(J, h, beta=beta, tolerance=tolerance, max_steps=max_steps, on_failure=on_failure)
+    d = found.m.shape[-1]
+    with working(J):
+        m, chi = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in (found.m, found.chi))
         hessian = chi * (chi / 2 + m @ m.mT / d)
         # what a field on spin j along b does to the length of spin k: chi_kj m_k^b
         moved = (chi[..., :, :, None] * m[..., :, None, :]).flatten(-2)  # [*batch, n, n * d]
@@ -109,4 +115,4 @@ def response_tensor(found: SaddlePoint) -> Float[Tensor, "*batch n d n d"]:
         second = (moved.mT @ inner / d).unflatten(-1, (-1, d)).unflatten(-3, (-1, d))
         eye = torch.eye(d, dtype=m.dtype, device=m.device)
         whole = chi[..., :, None, :, None] * eye[:, None, :] - second
-        return check_result(whole.to(found.m.dtype), "means are")
+        return check_result(whole.to(J.dtype), "J, h or beta are")

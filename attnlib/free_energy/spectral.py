@@ -16,6 +16,7 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._values import check_result, looking, verdict
+from attnlib.free_energy.system import inverse_of
 from attnlib.mean_field.couplings import check_system, working
 from attnlib.mean_field.solve import transforming
 
@@ -158,7 +159,7 @@ def _climbed(
 def _inverse(J: Tensor, z: Tensor) -> Tensor:
     """``(z - J)^-1`` for each field, ``[*batch, fields, n, n]``: what has derivatives where eigenvectors have none."""
     eye = torch.eye(J.shape[-1], dtype=J.dtype, device=J.device)
-    return torch.cholesky_inverse(torch.linalg.cholesky_ex(z[..., None, None] * eye - J.unsqueeze(-3)).L)
+    return inverse_of(torch.linalg.cholesky_ex(z[..., None, None] * eye - J.unsqueeze(-3)).L)
 
 
 def _stepped(J: Tensor, h: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:

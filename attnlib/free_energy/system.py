@@ -12,6 +12,7 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_broadcast, check_floating
 from attnlib._numerics import widened
 from attnlib.mean_field.couplings import check_system
+from attnlib.mean_field.solve import transforming
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,14 @@ def resolved(J: Tensor, h: Tensor, z: Tensor) -> Resolved:
     m = torch.cholesky_solve(h, factor)
     logarithm = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     potential = z.sum(-1) / 2 - logarithm + (h * m).sum((-2, -1)) / (2 * h.shape[-1])
-    return Resolved(failed == 0, torch.cholesky_inverse(factor), m, potential)
+    return Resolved(failed == 0, inverse_of(factor), m, potential)
+
+
+def inverse_of(factor: Tensor) -> Tensor:
+    """The inverse of a matrix from its Cholesky factor. Torch's own has a wrong forward derivative (2.6 to 2.13)."""
+    if transforming():
+        return torch.cholesky_solve(torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
+    return torch.cholesky_inverse(factor)
 
 
 def uphill(hessian: Tensor, gradient: Tensor) -> Tensor:
