@@ -26,7 +26,9 @@ CHAPTERS = ("softmax", "attention", "hopfield", "mean_field", "free_energy", "me
 SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 """Sizes of axes by their names in annotations; a module's own sizes (``dim``, ``words``) are looked up there."""
 
-ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention", "VectorSpinAttention"), ("heads",))
+ALWAYS = dict.fromkeys(
+    ("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention", "VectorSpinAttention"), ("heads",)
+)
 ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
 ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
 ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}

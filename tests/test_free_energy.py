@@ -1,4 +1,4 @@
-"""Vector spins at the saddle point: against integrals, samples, autograd and large-D adaptive TAP; and the solver's evidence."""
+"""Vector spins at the saddle point: against integrals, samples, autograd and adaptive TAP; and what the solver says of itself."""
 
 import math
 import subprocess

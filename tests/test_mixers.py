@@ -82,7 +82,7 @@ class TestMeanFieldAttentionWithANetwork(MixerSuite):
 
 class TestVectorSpinAttention(MixerSuite):
     kind = VectorSpinAttention
-    settings: ClassVar = {"sites": 8}
+    settings: ClassVar = {"sites": 5}
     crosses = False
 
 

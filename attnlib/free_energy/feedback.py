@@ -48,9 +48,9 @@ def field_couplings(
     symmetric.
 
     >>> field_couplings(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), form="softmax")
-    tensor([[0.0000, 0.3302, 0.5000],
-            [0.3302, 0.0000, 0.5000],
-            [0.5000, 0.5000, 0.0000]])
+    tensor([[0.0000, 0.3302, 0.5849],
+            [0.3302, 0.0000, 0.5849],
+            [0.5849, 0.5849, 0.0000]])
     """
     kernel, strength = _checked(h, kernel, form, strength)
     with working(h):
@@ -88,8 +88,8 @@ def coupling_response(
 
     >>> h = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     >>> coupling_response(h, torch.tensor([[2.0, 0.6], [0.6, 2.0]]))
-    tensor([[0.1329, 0.1329],
-            [0.2658, 0.0000]])
+    tensor([[0.1327, 0.1327],
+            [0.2654, 0.0000]])
     """
     kernel, strength = _checked(h, kernel, form, strength)
     check_floating(h=h, pairs=pairs)

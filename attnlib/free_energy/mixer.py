@@ -139,19 +139,19 @@ class VectorSpinAttention(Mixer):
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
         self.max_steps, self.on_failure = check_count("max_steps", max_steps), on_failure
         beta = self.beta.detach() if isinstance(self.beta, Tensor) else self.beta
-        made = {"device": device, "dtype": dtype}
         if couplings == "free":
             if self.sites is None:
                 raise ValueError("sites is None; expected the largest number of tokens, since couplings are free")
-            self.couplings = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, **made))
+            self.couplings = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, device=device, dtype=dtype))
             with torch.no_grad():
                 std = stable_scale(self.sites, 1, largest=largest) * 2**0.5
                 nn.init.normal_(self.couplings, std=std).div_(beta[:, None, None] if isinstance(beta, Tensor) else beta)
         else:
-            self.kernel = nn.Parameter(torch.empty(self.heads, self.head_dim, self.head_dim, **made))
-            self.strength = nn.Parameter(torch.empty(self.heads, **made))
+            d = self.head_dim
+            self.kernel = nn.Parameter(torch.empty(self.heads, d, d, device=device, dtype=dtype))
+            self.strength = nn.Parameter(torch.empty(self.heads, device=device, dtype=dtype))
             with torch.no_grad():
-                nn.init.normal_(self.kernel, std=(2 / self.head_dim) ** 0.5)
+                nn.init.normal_(self.kernel, std=(2 / d) ** 0.5)
                 self.strength.fill_(largest).div_(beta)
 
     def split(

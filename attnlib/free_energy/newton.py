@@ -100,7 +100,7 @@ def saddle_point(
 
     >>> found = saddle_point(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
     >>> found.m[0], found.converged
-    (tensor([0.4408, 0.4408]), tensor(True))
+    (tensor([0.4142, 0.4142]), tensor(True))
     """
     spins = check_spins(J, h, beta)
     check_choice("on_failure", on_failure, ("error", "warn"))
@@ -130,9 +130,7 @@ def as_given(found: SaddlePoint, dtype: torch.dtype) -> SaddlePoint:
     return SaddlePoint(*(check_result(t.to(dtype), "J, h or beta are") if t.is_floating_point() else t for t in parts))
 
 
-def solved(
-    J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure
-) -> SaddlePoint:
+def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure) -> SaddlePoint:
     """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(h).all()) is None
     with torch.no_grad():

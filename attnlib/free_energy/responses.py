@@ -55,7 +55,7 @@ def vector_spin_free_energy(
 
     >>> J, h = torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
     >>> vector_spin_free_energy(J, h), vector_spin_free_energy(J, h, order=1)
-    (tensor(-0.1407), tensor(-0.1261))
+    (tensor(-0.1906), tensor(-0.1983))
     """
     spins = check_spins(J, h, beta)
     check_choice("order", order, (0, 1))
@@ -101,8 +101,8 @@ def response_tensor(
     returns ``[*batch, n, d, n, d]``.
 
     >>> response_tensor(torch.zeros(1, 1), torch.tensor([[2.0, 0.0]]))[0, :, 0, :]
-    tensor([[0.2113, 0.0000],
-            [0.0000, 0.4396]])
+    tensor([[0.1667, 0.0000],
+            [0.0000, 0.5000]])
     """
     found = saddle_point(J, h, beta=beta, tolerance=tolerance, max_steps=max_steps, on_failure=on_failure)
     d = found.m.shape[-1]

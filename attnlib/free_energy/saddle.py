@@ -89,12 +89,12 @@ def saddle_hessian(
         + \frac\beta D \big( V^{-1} \circ (V^{-1} H H^T V^{-1}) \big)_{ij}
 
     The second product is one of entries, too. (With the identity in place of the first of its factors, as it has been
-    printed, only the row sums are right, and only for fields and couplings that make all spins alike: see the errata.)
+    printed, the row sums are right and the entries are not, so it serves a single z for all spins: see the errata.)
     Arguments, shapes (``J [*batch, n, n]``) and errors are those of :func:`saddle_potential`.
 
-    >>> saddle_hessian(torch.tensor([2.0, 1.0]), torch.zeros(2, 2))
-    tensor([[0.1250, 0.0000],
-            [0.0000, 0.5000]])
+    >>> saddle_hessian(torch.tensor([1.0, 1.0]), torch.tensor([[0.0, 0.5], [0.5, 0.0]]))
+    tensor([[0.8889, 0.2222],
+            [0.2222, 0.8889]])
     """
     spins, at = _checked(z, J, h, beta)
     with working(J):

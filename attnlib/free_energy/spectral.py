@@ -79,7 +79,7 @@ def spherical_point(
 
     >>> J = torch.tensor([[0.0, 0.5], [0.5, 0.0]])
     >>> spherical_point(J, torch.tensor([[[1.0], [0.0]], [[0.0], [0.0]]])).z
-    tensor([1.6180, 1.2071])
+    tensor([1.5560, 1.2071])
     """
     system = check_system(J, None, beta)
     check_floating(J=J, h=h)
@@ -187,17 +187,14 @@ class _Shared(torch.autograd.Function):
         J, z, m, chi, vectors = ctx.saved_tensors
         of_z, of_m = gradients
         d = m.shape[-1]
-        if torch.is_grad_enabled():  # second derivatives are asked for: eigenvectors have none where eigenvalues meet
-            whole = _inverse(J, z)
-            square = whole @ whole
-            through, trace = whole.matmul, square.diagonal(dim1=-2, dim2=-1).sum(-1)
-        else:
-            axes = vectors.unsqueeze(-3)
-            trace = chi.square().sum(-1)
+        again = torch.is_grad_enabled()  # second derivatives are asked for: eigenvectors have none where eigenvalues meet
+        whole = _inverse(J, z) if again else None
+        axes = vectors.unsqueeze(-3)
 
-            def through(rows: Tensor) -> Tensor:
-                return axes @ (chi.unsqueeze(-1) * (axes.mT @ rows))
+        def through(rows: Tensor) -> Tensor:
+            return axes @ (chi.unsqueeze(-1) * (axes.mT @ rows)) if whole is None else whole @ rows
 
+        trace = chi.square().sum(-1) if whole is None else whole.square().sum((-2, -1))
         by_h = through(of_m)
         answered = through(m)
         curvature = trace / 2 + (m * answered).sum((-2, -1)) / d
@@ -205,8 +202,8 @@ class _Shared(torch.autograd.Function):
         by_h = by_h + share * answered / d
         rows = (by_h.transpose(-3, -2).flatten(-2), m.transpose(-3, -2).flatten(-2))  # [*batch, n, fields * d]
         by_J = rows[0] @ rows[1].mT
-        if torch.is_grad_enabled():
-            by_J = by_J + (share * square).sum(-3) / 2
-        else:
+        if whole is None:
             by_J = by_J + (vectors * (share[..., 0] * chi.square()).sum(-2, keepdim=True)) @ vectors.mT / 2
+        else:
+            by_J = by_J + (share * (whole @ whole)).sum(-3) / 2
         return (by_J + by_J.mT) / 2, by_h, None, None, None
