@@ -356,6 +356,9 @@ def size_of(symbol: str, about: SimpleNamespace) -> int:
     sizes = dict(about.world.sizes)
     if symbol in sizes:
         return sizes[symbol]
+    sites = getattr(about.module, "sites", None)
+    if symbol == "n" and isinstance(sites, int):
+        return min(SIZES["n"], sites)
     own = getattr(about.module, symbol, None)
     if isinstance(own, int) and not isinstance(own, bool):
         return own
@@ -506,6 +509,10 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "spherical_point.h": lambda about: _draw(about, *about.world.batch, "fields", "n", "d") * about.world.scale,
     "vector_spin_free_energy.d": lambda about: about.arguments["h"].shape[-1],
     "gap": lambda about: 1e-3,
+    **dict.fromkeys(
+        ("field_couplings.h", "coupling_response.h"),
+        lambda about: _draw(about, *about.world.batch, "n", "d") * about.world.scale,
+    ),
     "kernel": lambda about: _draw(about, "d", "d"),
     "pairs": lambda about: _pairs(about),
     "strength": lambda about: 0.7,

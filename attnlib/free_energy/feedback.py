@@ -24,7 +24,7 @@ def field_couplings(
     kernel: Float[Tensor, "..."] | None = None,
     *,
     form: Form = "tanh",
-    strength: float | int | Tensor = 1.0,
+    strength: float | int = 1.0,
 ) -> Float[Tensor, "*batch n n"]:
     r"""Couplings that follow from the fields of the spins, symmetric, without self-coupling.
 
@@ -36,7 +36,7 @@ def field_couplings(
         h: fields, ``[*batch, n, d]``.
         kernel: K, broadcast to ``[*batch, d, d]``, of which the symmetric part acts; default the identity.
         form: ``"tanh"`` (default), or ``"softmax"``, whose couplings are made symmetric: only then is there an energy.
-        strength: g, a number, or a tensor that broadcasts to ``[*batch]``.
+        strength: g, a number.
 
     Returns:
         ``[*batch, n, n]``.
@@ -52,7 +52,7 @@ def field_couplings(
             [0.3302, 0.0000, 0.5849],
             [0.5849, 0.5849, 0.0000]])
     """
-    kernel, strength = _checked(h, kernel, form, strength)
+    kernel = _checked(h, kernel, form, strength)
     with working(h):
         wide = widened(h)
         found, _ = couplings_and_slopes(wide, kernel.to(wide.dtype), form, strength)
@@ -65,7 +65,7 @@ def coupling_response(
     kernel: Float[Tensor, "..."] | None = None,
     *,
     form: Form = "tanh",
-    strength: float | int | Tensor = 1.0,
+    strength: float | int = 1.0,
 ) -> Float[Tensor, "*batch n d"]:
     r"""What the motion of the couplings adds to the response to a field: the second term of ``-dF/dh_i``.
 
@@ -91,10 +91,11 @@ def coupling_response(
     tensor([[0.1327, 0.1327],
             [0.2654, 0.0000]])
     """
-    kernel, strength = _checked(h, kernel, form, strength)
+    kernel = _checked(h, kernel, form, strength)
     check_floating(h=h, pairs=pairs)
     if tuple(pairs.shape) != (*h.shape[:-1], h.shape[-2]):
-        raise ValueError(f"pairs has shape {tuple(pairs.shape)}; expected {(*h.shape[:-1], h.shape[-2])}")
+        shapes = f"pairs has shape {tuple(pairs.shape)} and h {tuple(h.shape)}"
+        raise ValueError(f"{shapes}; expected [*batch, n, n] and [*batch, n, d]")
     check_finite(pairs=pairs)
     with working(h):
         wide = widened(h)
@@ -104,23 +105,19 @@ def coupling_response(
     return check_result(found.to(h.dtype), "h, pairs, kernel or strength are")
 
 
-def _checked(h: Tensor, kernel: Tensor | None, form: Form, strength: float | int | Tensor) -> tuple[Tensor, float | Tensor]:
+def _checked(h: Tensor, kernel: Tensor | None, form: Form, strength: float | int) -> Tensor:
     check_floating(h=h)
     if h.ndim < 2 or 0 in h.shape[-2:]:
         raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, n, d] with n >= 1 and d >= 1")
     check_choice("form", form, ("tanh", "softmax"))
-    if isinstance(strength, Tensor):
-        check_field("strength", strength, tuple(h.shape[:-2]), h)
-        strength = widened(strength)[..., None, None]
-    else:
-        strength = check_number("strength", strength)
+    check_number("strength", strength)
     if kernel is None:
         kernel = torch.eye(h.shape[-1], dtype=h.dtype, device=h.device)
     check_field("kernel", kernel, (*h.shape[:-2], h.shape[-1], h.shape[-1]), h)
     check_products("h", h, "h", h)
     if kernel.ndim < 2:
         kernel = kernel.expand(h.shape[-1], h.shape[-1])
-    return kernel, strength
+    return kernel
 
 
 def couplings_and_slopes(

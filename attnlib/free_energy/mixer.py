@@ -10,10 +10,12 @@ from torch import Tensor, nn
 from attnlib._checks import Empty, Scalar, check_choice, check_count, check_number
 from attnlib._convergence import OnFailure
 from attnlib._numerics import differentiable
+from attnlib._values import check_finite, refuted
 from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.free_energy.feedback import Slopes, couplings_and_slopes, feedback
 from attnlib.free_energy.newton import solved
+from attnlib.free_energy.system import default_tolerance
 from attnlib.mean_field import stable_scale, symmetric_couplings
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.systems import together_by
@@ -153,6 +155,9 @@ class VectorSpinAttention(Mixer):
             with torch.no_grad():
                 nn.init.normal_(self.kernel, std=(2 / d) ** 0.5)
                 self.strength.fill_(largest).div_(beta)
+        start = self.couplings if couplings == "free" else self.strength
+        if refuted(lambda: torch.isfinite(start).all()):
+            raise ValueError(f"largest / beta is too large for {start.dtype}; expected a smaller largest, or a larger beta")
 
     def split(
         self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None, score_bias: Tensor | None = None
@@ -200,7 +205,7 @@ class VectorSpinAttention(Mixer):
         if self.sites is not None and n > self.sites:
             raise ValueError(f"x has {n} tokens, a query each; expected at most {self.sites}, one for each site")
         h = query.to(torch.promote_types(query.dtype, torch.float32))
-        return h, heads.beta.to(h.dtype)[..., None] if isinstance(heads.beta, Tensor) else heads.beta
+        return h, heads.beta.to(h.dtype)[..., None] if isinstance(heads.beta, Tensor) else float(heads.beta)
 
     def _couplings(self, h: Tensor, there: Tensor | None = None) -> tuple[Tensor, Slopes | None, Tensor | None]:
         """Couplings for fields ``[..., n, d]``, of spins that are there ``[..., n]``; and their slopes and the kernel."""
@@ -226,13 +231,20 @@ class VectorSpinAttention(Mixer):
             h, beta = self._fields(heads)
             mask = heads.mask
             if mask is not None:
-                mask = mask.expand(*query.shape[:-2], mask.shape[-2] if mask.ndim > 1 else 1, n)
+                mask = differentiable(mask).expand(*query.shape[:-2], mask.shape[-2] if mask.ndim > 1 else 1, n)
                 h = h.unsqueeze(-3) * mask.unsqueeze(-1).to(h.dtype)
                 beta = beta.unsqueeze(-3) if isinstance(beta, Tensor) else beta
             J, slopes, kernel = self._couplings(h, mask)
             J = (beta * J).expand(*h.shape[:-1], n)
-            tolerance = torch.finfo(h.dtype).eps ** 0.8 if self.tolerance is None else self.tolerance
-            found = solved(J, beta * h, None, tolerance, self.max_steps, self.on_failure)
+            fields = beta * h
+            limit = torch.finfo(h.dtype).max ** 0.25 / n
+            hot = max(check_finite(**{"x times beta": fields, "couplings times beta": J}))
+            if hot > limit:
+                raise ValueError(
+                    f"x, the couplings (see largest) or beta are too large: times beta up to {hot:.2g}; expected at most {limit:.2g}"
+                )
+            tolerance = default_tolerance(h.dtype) if self.tolerance is None else self.tolerance
+            found = solved(J, fields, None, tolerance, self.max_steps, self.on_failure)
             m, z, more = found.m, found.z.unsqueeze(-1), torch.zeros_like(found.m)
             if slopes is not None and kernel is not None and self.response == "full":
                 more = feedback(h, d * found.overlaps, kernel, slopes)

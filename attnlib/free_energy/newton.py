@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_choice, check_count, check_field, check_number
+from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._values import check_result, looking, refuted, verdict
 from attnlib.free_energy.implicit import attached, stepped
-from attnlib.free_energy.system import Spins, check_spins, resolved
+from attnlib.free_energy.system import Spins, check_spins, default_tolerance, resolved
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.solve import transforming
 
@@ -83,8 +83,8 @@ def saddle_point(
         h: fields, broadcast to ``[*batch, n, d]``, where d is the number of components D; default none.
         beta: inverse temperature, a number or one for each system, ``[*batch]``; finite and above 0.
         start: where to start, broadcast to ``[*batch, n]``; ``diag(start) - J`` must be positive definite.
-        tolerance: largest component of the gradient of ``phi / beta``; default the dtype's precision to the power 4/5, 3e-13 in
-            float64. Never less than what rounding z does to it.
+        tolerance: largest component of the gradient of ``phi / beta``; default 3e-13 in float64 and 5e-7
+            in float32. Never less than what rounding z does to it.
         max_steps: factorisations of V allowed to each sample.
         on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
             and residual; or ``"warn"``, and its best z is returned, marked.
@@ -105,9 +105,10 @@ def saddle_point(
     spins = check_spins(J, h, beta)
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
-    default = torch.finfo(spins.couplings.dtype).eps ** 0.8
+    default = default_tolerance(spins.couplings.dtype)
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     if start is not None:
+        check_floating(start=start, J=J)
         check_field("start", start, (*spins.batch, spins.n), J)
     with working(J):
         first = None if start is None else _placed(start, spins)
@@ -120,7 +121,9 @@ def _placed(start: Tensor, spins: Spins) -> Tensor:
     z = spins.column() * start.detach().to(spins.couplings.dtype).expand(*spins.batch, spins.n)
     failed = torch.linalg.cholesky_ex(torch.diag_embed(z) - spins.couplings.detach())[1]
     if refuted(lambda: (failed == 0).all()):
-        raise ValueError("start is outside the domain: diag(start) - J is not positive definite; expected larger numbers")
+        raise ValueError(
+            "start is outside the domain, for this J and beta: diag(start) - J is not positive definite; expected more"
+        )
     return check_result(z, "start or beta are")
 
 
@@ -235,11 +238,13 @@ class _State:
         gradient, hessian = at.gradient(), at.hessian()
         residual = gradient.abs().amax(-1)
         rounding = 4 * eps * (hessian @ trial.abs().unsqueeze(-1)).amax((-2, -1))
-        converged = self.converged | (taken & (residual <= rounding.clamp(max=1e-2).clamp(min=tolerance)))
+        no_better = (residual > self.residual / 2) & (residual <= rounding.clamp(max=1e-2))  # nor can it become so
+        converged = self.converged | (taken & ((residual <= min(tolerance, 1.0)) | no_better))
         step, slope = _downhill(hessian, gradient)
         length = torch.where(taken, 1.0, self.length / 2)
         short = length * self.step.abs().amax(-1) <= eps * self.z.abs().amax(-1) / n
         stuck = torch.where(taken, ~torch.isfinite(slope), short)
+        converged = converged | (~taken & short & (self.residual <= rounding.clamp(max=1e-2)))
 
         def chosen(new: Tensor, old: Tensor) -> Tensor:
             return torch.where(taken[(...,) + (None,) * (new.ndim - 1)], new, old)

@@ -43,7 +43,7 @@ def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-
         :class:`Relaxation`.
 
     Raises:
-        ValueError: shapes that do not fit, non-finite entries, asymmetric or self-coupled J, a gap out of range.
+        ValueError: shapes that do not fit, non-finite entries, asymmetric or self-coupled J, a gap outside [1e-7, 1].
 
     Source: Goemans and Williamson 1995.
 
@@ -53,6 +53,8 @@ def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-
     """
     system = check_system(J, None, 1.0)
     gap = check_number("gap", gap, least=1e-7)
+    if gap > 1:
+        raise ValueError(f"gap is {gap:g}; expected at most 1")
     with working(J):
         wide = system.couplings.double()
         total = wide.detach().abs().sum((-2, -1)) / 2

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_choice, check_count, check_number
+from attnlib._checks import Scalar, check_choice, check_count, check_number, check_tensors
 from attnlib._convergence import OnFailure
 from attnlib._values import check_result
-from attnlib.free_energy.newton import saddle_point, solved
-from attnlib.free_energy.system import check_spins, resolved
+from attnlib.free_energy.newton import solved
+from attnlib.free_energy.system import check_spins, default_tolerance, resolved
 from attnlib.mean_field.couplings import working
 
 Order = Literal[0, 1]
@@ -61,7 +61,7 @@ def vector_spin_free_energy(
     check_choice("order", order, (0, 1))
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
-    default = torch.finfo(spins.couplings.dtype).eps ** 0.8
+    default = default_tolerance(spins.couplings.dtype)
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     if d is not None:
         d = check_count("d", d)
@@ -104,10 +104,15 @@ def response_tensor(
     tensor([[0.1667, 0.0000],
             [0.0000, 0.5000]])
     """
-    found = saddle_point(J, h, beta=beta, tolerance=tolerance, max_steps=max_steps, on_failure=on_failure)
-    d = found.m.shape[-1]
+    check_tensors(h=h)
+    spins = check_spins(J, h, beta)
+    check_choice("on_failure", on_failure, ("error", "warn"))
+    max_steps = check_count("max_steps", max_steps)
+    default = default_tolerance(spins.couplings.dtype)
+    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     with working(J):
-        m, chi = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in (found.m, found.chi))
+        found = solved(spins.couplings, spins.fields, None, tolerance, max_steps, on_failure)
+        m, chi, d = found.m, found.chi, spins.d
         hessian = chi * (chi / 2 + m @ m.mT / d)
         # what a field on spin j along b does to the length of spin k: chi_kj m_k^b
         moved = (chi[..., :, :, None] * m[..., :, None, :]).flatten(-2)  # [*batch, n, n * d]

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_field
+from attnlib._checks import Scalar, check_field, check_floating
 from attnlib._values import check_result, refuted
 from attnlib.free_energy.system import Resolved, Spins, check_spins, resolved
 from attnlib.mean_field.couplings import working
@@ -103,12 +103,15 @@ def saddle_hessian(
 
 def _checked(z: Tensor, J: Tensor, h: Tensor | None, beta: Scalar) -> tuple[Spins, Resolved]:
     spins = check_spins(J, h, beta)
+    check_floating(z=z, J=J)
     check_field("z", z, (*spins.batch, spins.n), J)
     with working(J):
         where = spins.column() * z.to(spins.couplings.dtype).expand(*spins.batch, spins.n)
         at = resolved(spins.couplings, spins.fields, check_result(where, "z or beta are"))
         if refuted(lambda: at.inside.all()):
-            raise ValueError("z is outside the domain: diag(z) - J is not positive definite; expected larger numbers")
+            raise ValueError(
+                "z is outside the domain, for this J and beta: diag(z) - J is not positive definite; expected larger z"
+            )
         return spins, at
 
 

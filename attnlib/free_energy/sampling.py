@@ -89,7 +89,9 @@ def vector_heat_bath(
             if sweep >= burn_in:
                 m += state / sweeps
                 overlaps += state @ state.mT / (d * sweeps)
-        found = (m.mean(1), overlaps.mean(1), m.std(1) / math.sqrt(chains), overlaps.std(1) / math.sqrt(chains))
+        found = [part.mean(1) for part in (m, overlaps)]
+        for part, mean in zip((m, overlaps), tuple(found), strict=True):
+            found.append(((part - mean.unsqueeze(1)).square().sum(1) / (chains * (chains - 1))).sqrt())
     shaped = (part.reshape(spins.batch + part.shape[1:]).to(J.dtype) for part in found)
     return VectorSampleRecord(*(check_result(one, "chains and sweeps are") for one in shaped))
 
@@ -107,22 +109,23 @@ def _drawn(field: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def _cosines(kappa: Tensor, d: int, generator: torch.Generator | None) -> Tensor:
-    """Numbers w with density ``(1 - w^2)^((d-3)/2) exp(kappa w)``, by rejection from a stretched beta distribution."""
+    """Numbers w with density ``(1 - w^2)^((d-3)/2) exp(kappa w)``, by rejection from a stretched beta distribution.
+
+    Every round draws for all, from a generator of its own, so that what one chain gets does not depend on the others.
+    """
     k = d - 1
     b = k / (2 * kappa + (4 * kappa.square() + k * k).sqrt())
     middle = (1 - b) / (1 + b)
     highest = kappa * middle + k * torch.log1p(-middle.square())
-    found = torch.full_like(kappa, math.nan)
-    left = torch.ones_like(kappa, dtype=torch.bool)
+    found, left = torch.full_like(kappa, math.nan), torch.ones_like(kappa, dtype=torch.bool)
+    seed = torch.randint(2**62, (), generator=generator, device=kappa.device)
+    own = torch.Generator(kappa.device).manual_seed(int(seed))
     while left.any():
-        some = left.nonzero(as_tuple=True)
-        shape = (2, len(some[0]), k)
-        squares = torch.randn(shape, generator=generator, dtype=kappa.dtype, device=kappa.device).square().sum(-1)
-        share = squares[0] / squares.sum(0)  # beta distributed, both parameters k/2
-        uniform = torch.rand(len(some[0]), generator=generator, dtype=kappa.dtype, device=kappa.device)
-        ratio, scale = b[some], middle[some]
-        w = (1 - (1 + ratio) * share) / (1 - (1 - ratio) * share)
-        kept = kappa[some] * w + k * torch.log1p(-scale * w) - highest[some] >= uniform.log()
-        found[some] = torch.where(kept, w, found[some])
-        left[some] = ~kept
+        drawn = torch.randn(*kappa.shape, d, generator=own, dtype=kappa.dtype, device=kappa.device)
+        share = (1 + drawn[..., 0] / drawn.norm(dim=-1)) / 2  # beta distributed, both parameters k/2
+        uniform = torch.rand(kappa.shape, generator=own, dtype=kappa.dtype, device=kappa.device)
+        w = (1 - (1 + b) * share) / (1 - (1 - b) * share)
+        kept = left & (kappa * w + k * torch.log1p(-middle * w) - highest >= uniform.log())
+        found = torch.where(kept, w, found)
+        left = left & ~kept
     return found
