@@ -1,4 +1,4 @@
-"""Vector spins at the saddle point: against integrals, samples, autograd and adaptive TAP; and what the solver says of itself."""
+"""Vector spins at the saddle point: against integrals, samples, autograd and adaptive TAP; and the evidence of the solver."""
 
 import math
 import subprocess
