@@ -18,6 +18,7 @@ from attnlib.exercises._check import PAGES
 from attnlib.exercises._compare import agrees, tolerance
 from attnlib.exercises._exercise import Misuse
 from attnlib.exercises._parts import Parts
+from attnlib.free_energy import saddle_gradient, saddle_point
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
 DTYPES = [torch.float64, torch.float32]
@@ -178,6 +179,17 @@ RIGHT = {
     ),
     "4a.4 by the length": ("4a.4", lambda b: 2 * b / (1 + (1 + 4 * b.norm(dim=-1, keepdim=True) ** 2 / b.shape[-1]).sqrt())),
     "4a.5 by Newton's method": ("4a.5", newton),
+    "5a.1 by Cholesky": (
+        "5a.1",
+        lambda z, J, h, b: (
+            b * z.sum() / 2
+            - torch.linalg.cholesky(torch.diag(z) - J).diagonal().log().sum()
+            + b / 2 * torch.einsum("ia,ij,ja", h, torch.linalg.inv(torch.diag(z) - J), h) / h.shape[1]
+        ),
+    ),
+    "5a.2 by the gradient": ("5a.2", lambda z, J, h, b: 1 - 2 / b * saddle_gradient(z, J, h, beta=b)),
+    "5a.3 by autograd": ("5a.3", lambda z, J, h, b: torch.func.jacfwd(lambda z: saddle_gradient(z, J, h, beta=b))(z)),
+    "5a.4 by the package": ("5a.4", lambda J, h, b: saddle_point(J, h, beta=b).z),
     "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
 }
 
@@ -269,6 +281,9 @@ REVIEWED = [
     ("4a.1", "plus signs, pairs twice", lambda s, J, h: torch.einsum("ki,ij,kj->k", s, J, s) + s @ h),
     ("4a.1", "pairs twice", lambda s, J, h: -torch.einsum("ki,ij,kj->k", s, J, s) - s @ h),
     ("4a.2", "no reaction", lambda m, J, h, b: (b * (h + J @ m)).tanh()),
+    ("5a.2", "not divided by D", lambda z, J, h, b: torch.linalg.solve(torch.diag(z) - J, h).pow(2).sum(1)
+        + torch.linalg.inv(torch.diag(z) - J).diag() / b),
+    ("5a.4", "at beta one", lambda J, h, b: saddle_point(J, h).z),
     ("4a.2", "own variance", lambda m, J, h, b: torch.tanh(b * (J @ m + h) - b**2 * (J**2).sum(1) * (m - m**3))),
     ("4a.3", "prior's variance", lambda m, V, J, b: torch.linalg.inv(torch.diag(V) + torch.eye(len(m)).to(J) - b * J)),
     ("4a.3", "single sites", lambda m, V, J, b: torch.diag_embed(1 - m**2)),

@@ -52,7 +52,7 @@ def field_couplings(
             [0.3302, 0.0000, 0.5849],
             [0.5849, 0.5849, 0.0000]])
     """
-    kernel = _checked(h, kernel, form, strength)
+    kernel, strength = _checked(h, kernel, form, strength)
     with working(h):
         wide = widened(h)
         found, _ = couplings_and_slopes(wide, kernel.to(wide.dtype), form, strength)
@@ -91,7 +91,7 @@ def coupling_response(
     tensor([[0.1327, 0.1327],
             [0.2654, 0.0000]])
     """
-    kernel = _checked(h, kernel, form, strength)
+    kernel, strength = _checked(h, kernel, form, strength)
     check_floating(h=h, pairs=pairs)
     if tuple(pairs.shape) != (*h.shape[:-1], h.shape[-2]):
         shapes = f"pairs has shape {tuple(pairs.shape)} and h {tuple(h.shape)}"
@@ -105,19 +105,19 @@ def coupling_response(
     return check_result(found.to(h.dtype), "h, pairs, kernel or strength are")
 
 
-def _checked(h: Tensor, kernel: Tensor | None, form: Form, strength: float | int) -> Tensor:
+def _checked(h: Tensor, kernel: Tensor | None, form: Form, strength: float | int) -> tuple[Tensor, float]:
     check_floating(h=h)
     if h.ndim < 2 or 0 in h.shape[-2:]:
         raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, n, d] with n >= 1 and d >= 1")
     check_choice("form", form, ("tanh", "softmax"))
-    check_number("strength", strength)
+    strength = check_number("strength", strength)
     if kernel is None:
         kernel = torch.eye(h.shape[-1], dtype=h.dtype, device=h.device)
     check_field("kernel", kernel, (*h.shape[:-2], h.shape[-1], h.shape[-1]), h)
     check_products("h", h, "h", h)
     if kernel.ndim < 2:
         kernel = kernel.expand(h.shape[-1], h.shape[-1])
-    return kernel
+    return kernel, strength
 
 
 def couplings_and_slopes(
