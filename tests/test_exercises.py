@@ -281,8 +281,13 @@ REVIEWED = [
     ("4a.1", "plus signs, pairs twice", lambda s, J, h: torch.einsum("ki,ij,kj->k", s, J, s) + s @ h),
     ("4a.1", "pairs twice", lambda s, J, h: -torch.einsum("ki,ij,kj->k", s, J, s) - s @ h),
     ("4a.2", "no reaction", lambda m, J, h, b: (b * (h + J @ m)).tanh()),
-    ("5a.2", "not divided by D", lambda z, J, h, b: torch.linalg.solve(torch.diag(z) - J, h).pow(2).sum(1)
-        + torch.linalg.inv(torch.diag(z) - J).diag() / b),
+    (
+        "5a.2",
+        "not divided by D",
+        lambda z, J, h, b: (
+            torch.linalg.solve(torch.diag(z) - J, h).pow(2).sum(1) + torch.linalg.inv(torch.diag(z) - J).diag() / b
+        ),
+    ),
     ("5a.4", "at beta one", lambda J, h, b: saddle_point(J, h).z),
     ("4a.2", "own variance", lambda m, J, h, b: torch.tanh(b * (J @ m + h) - b**2 * (J**2).sum(1) * (m - m**3))),
     ("4a.3", "prior's variance", lambda m, V, J, b: torch.linalg.inv(torch.diag(V) + torch.eye(len(m)).to(J) - b * J)),

@@ -416,7 +416,7 @@ def test_what_they_refuse():
         (lambda: vector_spin_free_energy(J, order=1), "d is None and h too"),
         (lambda: vector_spin_free_energy(J, h, d=3), "d is 3 and h has fields of 2 components"),
         (lambda: vector_spin_free_energy(J, h, order=2), "order is 2"),
-        (lambda: vector_heat_bath(J, h[:, :1]), "at least 2 components"),
+        (lambda: vector_heat_bath(J, h[:, :1]), "with at least 2 components"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

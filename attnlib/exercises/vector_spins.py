@@ -145,7 +145,9 @@ def _solve(J: Tensor, h: Tensor, thermal: float, square: float) -> Tensor:
     n, d = h.shape
 
     def potential(z: Tensor) -> Tensor:
-        return (z.sum() - thermal * torch.linalg.slogdet(torch.diag(z) - J)[1] + square / d * (h * (_inverse(z, J) @ h)).sum()) / 2
+        return (
+            z.sum() - thermal * torch.linalg.slogdet(torch.diag(z) - J)[1] + square / d * (h * (_inverse(z, J) @ h)).sum()
+        ) / 2
 
     z = J.abs().sum(1) + 1 + h.norm(dim=1)
     for _ in range(200):
@@ -170,7 +172,8 @@ SADDLE: Exercise[[Tensor, Tensor, float]] = Exercise(
             "beta is missing: the fluctuations are the diagonal of V^-1 divided by it.", lambda J, h, b: _solve(J, h, 1.0, 1.0)
         ),
         "no fields": Mistake(
-            "That is the minimum without fields: the means are part of each length.", lambda J, h, b: _solve(J, 0 * h, 1 / b, 1.0)
+            "That is the minimum without fields: the means are part of each length.",
+            lambda J, h, b: _solve(J, 0 * h, 1 / b, 1.0),
         ),
         "not divided by D": Mistake(
             "The square of the mean is divided by the number of components.",

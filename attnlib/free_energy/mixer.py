@@ -243,11 +243,13 @@ class VectorSpinAttention(Mixer):
                 raise ValueError(
                     f"x, the couplings (see largest) or beta are too large: times beta up to {hot:.2g}; expected at most {limit:.2g}"
                 )
+            if hot > 50 and h.dtype == torch.float32:  # too few digits would be left of V
+                J, fields = J.double(), fields.double()
             tolerance = default_tolerance(h.dtype) if self.tolerance is None else self.tolerance
             found = solved(J, fields, None, tolerance, self.max_steps, self.on_failure)
-            m, z, more = found.m, found.z.unsqueeze(-1), torch.zeros_like(found.m)
+            m, z, more = found.m, found.z.unsqueeze(-1), torch.zeros_like(h)
             if slopes is not None and kernel is not None and self.response == "full":
-                more = feedback(h, d * found.overlaps, kernel, slopes)
+                more = feedback(h, d * found.overlaps.to(h.dtype), kernel, slopes)
             if mask is not None:
                 m, z, more = (together_by(mask, t.flatten(-2), t.shape[-1]) for t in (m, z, more))
             return m, more, z.squeeze(-1), (found.residual, found.iterations, found.converged)

@@ -61,7 +61,7 @@ def vector_spin_free_energy(
     check_choice("order", order, (0, 1))
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
-    default = default_tolerance(spins.couplings.dtype)
+    default = default_tolerance(torch.float64)
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     if d is not None:
         d = check_count("d", d)
@@ -70,13 +70,15 @@ def vector_spin_free_energy(
     elif h is None and order == 1:
         raise ValueError("d is None and h too; expected the number of components, on which order=1 depends")
     with working(J):
-        found = solved(spins.couplings, spins.fields, None, tolerance, max_steps, on_failure)
-        at = resolved(spins.couplings, spins.fields, found.z)
+        couplings, fields = spins.couplings.double(), spins.fields.double()  # for beta near 0 only a difference is left
+        found = solved(couplings, fields, None, tolerance, max_steps, on_failure)
+        at = resolved(couplings, fields, found.z)
         logarithm = at.potential - spins.n / 2
         if order == 1:
             factor = torch.linalg.cholesky_ex(2 * at.hessian()).L
             logarithm = logarithm - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) / (spins.d if d is None else d)
-        return check_result((-logarithm / spins.beta).to(J.dtype), "J, h or 1/beta are")
+        beta = spins.beta.double() if isinstance(spins.beta, Tensor) else spins.beta
+        return check_result((-logarithm / beta).to(J.dtype), "J, h or 1/beta are")
 
 
 def response_tensor(

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_count, check_generator
+from attnlib._checks import Scalar, check_count, check_generator, check_tensors
 from attnlib._values import check_result, check_visible
 from attnlib.free_energy.system import check_spins
 from attnlib.mean_field.couplings import working
@@ -66,10 +66,12 @@ def vector_heat_bath(
     >>> bool((found.m - torch.tensor([0.4767, 0.0, 0.0])).abs().max() < 4 * found.m_error.max())
     True
     """
+    check_tensors(J=J, h=h)
     spins = check_spins(J, h, beta)
     check_visible(J=J, h=h)
     if tuple(h.shape) != (*spins.batch, spins.n, spins.d) or spins.d < 2:
-        raise ValueError(f"h has shape {tuple(h.shape)}; expected {(*spins.batch, spins.n)} and at least 2 components")
+        shapes = f"h has shape {tuple(h.shape)} and J {tuple(J.shape)}"
+        raise ValueError(f"{shapes}; expected [*batch, n, d] with at least 2 components and [*batch, n, n]")
     chains, sweeps = check_count("chains", chains, least=2), check_count("sweeps", sweeps)
     burn_in = check_count("burn_in", burn_in, least=0)
     check_generator(generator)
@@ -113,7 +115,7 @@ def _cosines(kappa: Tensor, d: int, generator: torch.Generator | None) -> Tensor
 
     Every round draws for all, from a generator of its own, so that what one chain gets does not depend on the others.
     """
-    k = d - 1
+    k, kappa = d - 1, kappa.clamp(max=1e12)  # beyond it nothing is left of the width
     b = k / (2 * kappa + (4 * kappa.square() + k * k).sqrt())
     middle = (1 - b) / (1 + b)
     highest = kappa * middle + k * torch.log1p(-middle.square())
