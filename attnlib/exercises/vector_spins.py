@@ -142,7 +142,7 @@ HESSIAN: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(
 
 def _solve(J: Tensor, h: Tensor, thermal: float, square: float) -> Tensor:
     """Newton's method for ``thermal (V^-1)_ii + square |m_i|^2 / d = 1``, inside the domain."""
-    n, d = h.shape
+    d = h.shape[1]
 
     def potential(z: Tensor) -> Tensor:
         return (

@@ -241,7 +241,7 @@ class VectorSpinAttention(Mixer):
             hot = max(check_finite(**{"x times beta": fields, "couplings times beta": J}))
             if hot > limit:
                 raise ValueError(
-                    f"x, the couplings (see largest) or beta are too large: times beta up to {hot:.2g}; expected at most {limit:.2g}"
+                    f"x, the couplings (see largest) or beta are too large, up to {hot:.2g}; expected at most {limit:.2g}"
                 )
             if hot > 50 and h.dtype == torch.float32:  # too few digits would be left of V
                 J, fields = J.double(), fields.double()

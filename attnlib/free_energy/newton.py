@@ -165,7 +165,7 @@ def first_guess(J: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     """Where to start, and a point that is certainly inside, each ``[batch, n]``.
 
     A spin feels ``b = |h|^2/d + sum_j J_ij^2 (1 - 1/x_j)`` and needs ``1/x + b/x^2 = 1``; the others' answers to it raise z by
-    ``sum_j J_ij^2 / x_j``. Without fields this is ``1 + q`` up to ``q = sum_j J_ij^2 = 1``, and ``2 sqrt(q)`` from there on: the
+    ``sum_j J_ij^2 / x_j``. Without fields this is ``1 + q`` up to ``q = sum_j J_ij^2 = 1``, and ``2 sqrt(q)`` from there: the
     edge of the semicircle, where z sticks. The largest eigenvalue of n spins is spread about it by ``n^(-2/3)``.
     """
     squares = J.square()
