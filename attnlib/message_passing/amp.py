@@ -1,0 +1,218 @@
+"""Approximate message passing: a signal from noisy linear measurements, and the term that remembers the previous iterate."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attnlib._checks import check_choice, check_count, check_floating, check_number
+from attnlib._convergence import OnFailure, report_failure
+from attnlib._numerics import differentiable, widened
+from attnlib._values import check_finite, check_products, check_result, looking, refuted, verdict
+from attnlib.mean_field import Prior
+from attnlib.mean_field.couplings import working
+from attnlib.mean_field.priors import check_prior
+
+Memory = Literal["previous", "same", "none"]
+"""Which residual the Onsager term multiplies: the previous one, the one that is being computed, or it is left out."""
+
+
+@dataclass(frozen=True)
+class AMPRecord:
+    """An estimate ``x [*batch, n]`` of a signal, and the evidence for it, ``[*batch]`` each.
+
+    ``tau2`` is the variance of the noise that each component is seen with in the end, ``|z|^2 / m``; ``residual`` the root mean
+    square of the last change of x, ``iterations`` the steps taken, ``converged`` whether the residual is within the tolerance.
+    """
+
+    x: Float[Tensor, "*batch n"]
+    tau2: Float[Tensor, "*batch"]
+    residual: Float[Tensor, "*batch"]
+    iterations: Int[Tensor, "*batch"]
+    converged: Bool[Tensor, "*batch"]
+
+
+@dataclass(frozen=True)
+class AMPPath:
+    """All iterates of approximate message passing: ``x [*batch, steps + 1, n]`` from zero on, ``tau2 [*batch, steps + 1]``.
+
+    ``tau2[t]`` is ``|z|^2 / m`` of the residual that goes with ``x[t]``: the noise that the next denoiser is told of.
+    """
+
+    x: Float[Tensor, "*batch steps n"]
+    tau2: Float[Tensor, "*batch steps"]
+
+
+def amp(
+    A: Float[Tensor, "*batch m n"],
+    y: Float[Tensor, "*batch m"],
+    prior: Prior,
+    *,
+    onsager: Memory = "previous",
+    tolerance: float | int | None = None,
+    max_steps: int = 200,
+    on_failure: OnFailure = "error",
+) -> AMPRecord:
+    r"""Estimate a signal x from measurements ``y = A x + noise`` by approximate message passing.
+
+    .. math:: r^t = x^t + A^T z^t, \qquad x^{t+1} = \eta(r^t), \qquad
+        z^{t+1} = y - A x^{t+1} + \frac nm \langle \eta'(r^t) \rangle\, z^t
+
+    A has independent entries of variance ``1/m``. The denoiser ``eta`` is the posterior mean of a component that is seen with
+    Gaussian noise of variance ``tau2 = |z|^2 / m``: the response of a single spin of the prior to the field ``r / tau2`` with
+    ``V = -1 / tau2``. The last term is Onsager's; it multiplies the residual of the *previous* iterate, and makes ``r`` the
+    signal plus Gaussian noise that does not remember A. With ``"same"`` it multiplies the residual that is being computed,
+    which has the same fixed points and is the first guess of everyone; it does not settle where this one does.
+
+    Args:
+        A: ``[*batch, m, n]``, finite, entries of variance near ``1/m``.
+        y: ``[*batch, m]``, finite.
+        prior: what each component is, one with one component such as ``Binary()`` or ``Sparse(0.1)``.
+        onsager: ``"previous"`` (default), ``"same"`` or ``"none"``.
+        tolerance: a sample is done when the root mean square of a change of x is at most this times one plus that of x; default
+            the dtype's precision to the power 2/3, 4e-11 in float64.
+        max_steps: steps allowed.
+        on_failure: a sample that does not settle is an ``"error"`` (default), or ``"warn"``, and the last x that was finite is
+            returned, with ``converged`` False.
+
+    Returns:
+        :class:`AMPRecord`.
+
+    Raises:
+        ValueError: shapes that do not fit, non-finite entries, a prior that is none or has more components.
+        ConvergenceError: a sample does not settle.
+
+    Source: Donoho, Maleki and Montanari 2009; with the denoiser of a prior, Bayati and Montanari 2011.
+
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> x = torch.randn(100, generator=generator).sign()
+    >>> A = torch.randn(80, 100, generator=generator) / 80**0.5
+    >>> from attnlib.mean_field import Binary
+    >>> found = amp(A, A @ x + 0.2 * torch.randn(80, generator=generator), Binary())
+    >>> (found.x.sign() == x).all()
+    tensor(True)
+    """
+    measure = _Measurement.of(A, y, prior, onsager)
+    check_choice("on_failure", on_failure, ("error", "warn"))
+    max_steps = check_count("max_steps", max_steps)
+    default = torch.finfo(measure.y.dtype).eps ** (2 / 3)
+    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    with working(measure.y):
+        x, z = measure.start()
+        done = torch.zeros_like(x[..., 0], dtype=torch.bool)
+        iterations = torch.zeros_like(done, dtype=torch.int64)
+        residual = torch.full_like(x[..., 0], torch.finfo(x.dtype).max)
+        for _ in range(max_steps):
+            after, rest = measure.step(x, z)
+            iterations = iterations + ~done
+            sound = torch.isfinite(after).all(-1) & torch.isfinite(rest).all(-1)
+            moved = (after - x).detach().square().mean(-1).sqrt()
+            going = ~done & sound
+            residual = torch.where(going, moved, residual)
+            x, z = (torch.where(going[..., None], new, old) for new, old in ((after, x), (rest, z)))
+            done = done | (going & (moved <= tolerance * (1 + x.detach().square().mean(-1).sqrt())))
+            if verdict(lambda reached=done: reached.all()):
+                break
+        found = AMPRecord(
+            check_result(x.to(A.dtype), "A or y are"),
+            check_result(measure.noise(z).to(A.dtype), "A or y are"),
+            residual.to(A.dtype).clamp(max=torch.finfo(A.dtype).max),
+            iterations,
+            done,
+        )
+    if looking() and refuted(lambda: done.all()):
+        failed = int((~done).sum())
+        report_failure(
+            f"{failed} of {done.numel()} samples did not settle in {max_steps} steps: the signal still moves by "
+            f"{residual.max():.2g}; expected at most {tolerance:.2g} times one plus its size",
+            iterations=max_steps,
+            residual=residual.max().item(),
+            on_failure=on_failure,
+        )
+    return found
+
+
+def amp_path(
+    A: Float[Tensor, "*batch m n"],
+    y: Float[Tensor, "*batch m"],
+    prior: Prior,
+    *,
+    steps: int = 20,
+    onsager: Memory = "previous",
+) -> AMPPath:
+    """All iterates of :func:`amp`, for a figure or a comparison with :func:`state_evolution`; it stops at nothing.
+
+    Args:
+        A, y, prior, onsager: as for :func:`amp`.
+        steps: how many, at least 1.
+
+    Returns:
+        :class:`AMPPath`, ``[*batch, steps + 1, n]``.
+
+    Raises:
+        ValueError: as :func:`amp`; also an iterate that overflows.
+
+    >>> from attnlib.mean_field import Binary
+    >>> path = amp_path(torch.eye(2), torch.tensor([0.5, -2.0]), Binary(), steps=3)
+    >>> path.x.shape, path.tau2.shape
+    (torch.Size([4, 2]), torch.Size([4]))
+    """
+    measure, steps = _Measurement.of(A, y, prior, onsager), check_count("steps", steps)
+    with working(measure.y):
+        states = [measure.start()]
+        for _ in range(steps):
+            states.append(measure.step(*states[-1]))
+        x = torch.stack([x for x, _ in states], -2)
+        tau2 = torch.stack([measure.noise(z) for _, z in states], -1)
+    names = "A or y, or the iterates of what does not settle, are"
+    return AMPPath(check_result(x.to(A.dtype), names), check_result(tau2.to(A.dtype), names))
+
+
+@dataclass(frozen=True)
+class _Measurement:
+    """What the steps need, in single precision or better."""
+
+    A: Tensor
+    y: Tensor
+    prior: Prior
+    onsager: Memory
+
+    @staticmethod
+    def of(A: Tensor, y: Tensor, prior: Prior, onsager: Memory) -> "_Measurement":
+        """Check it."""
+        check_floating(A=A, y=y)
+        if A.ndim < 2 or 0 in A.shape[-2:] or tuple(y.shape) != tuple(A.shape[:-1]):
+            raise ValueError(f"A has shape {tuple(A.shape)} and y {tuple(y.shape)}; expected [*batch, m, n] and [*batch, m]")
+        if check_prior(prior).d != 1:
+            raise ValueError(f"prior is {prior!r}, with {prior.d} components; expected one")
+        check_choice("onsager", onsager, ("previous", "same", "none"))
+        check_products("A", A, "y", y.unsqueeze(-2))
+        limit = torch.finfo(torch.promote_types(y.dtype, torch.float32)).max ** 0.25
+        for name, large in zip(("A", "y"), check_finite(A=A, y=y), strict=True):
+            if large * max(A.shape[-2:]) > limit:
+                raise ValueError(f"{name} has entries up to {large:.2g}; expected at most {limit / max(A.shape[-2:]):.2g}")
+        return _Measurement(widened(differentiable(A)), widened(differentiable(y)), prior, onsager)
+
+    def start(self) -> tuple[Tensor, Tensor]:
+        """Nothing known: x is zero, and all of y is left."""
+        return self.y.new_zeros(*self.y.shape[:-1], self.A.shape[-1]), self.y
+
+    def noise(self, z: Tensor) -> Tensor:
+        """The variance of the noise that a component is seen with, ``[*batch]``; never zero."""
+        least = torch.finfo(z.dtype).eps ** 2 * self.y.detach().square().mean(-1) + torch.finfo(z.dtype).tiny ** 0.5
+        return z.square().mean(-1) + least
+
+    def step(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        """The next estimate and what it leaves of y."""
+        tau2 = self.noise(z).unsqueeze(-1)
+        seen = x + (z.unsqueeze(-2) @ self.A)[..., 0, :]
+        field, V = (seen / tau2).unsqueeze(-1), (-1 / tau2).expand_as(seen)
+        x = self.prior.mean(field, V)[..., 0]
+        rest = self.y - (self.A @ x.unsqueeze(-1))[..., 0]
+        if self.onsager == "none":
+            return x, rest
+        slope = self.prior.variance(field, V) / tau2
+        memory = slope.sum(-1, keepdim=True) / self.A.shape[-2]
+        return x, rest + memory * z if self.onsager == "previous" else rest / (1 - memory)
