@@ -576,6 +576,10 @@ def _of_fields(record: object) -> Iterator[Spoiler]:
             yield Spoiler(f"{field.name}: {change.label}", expect, make)
 
 
+LOGARITHMS = {"log_potentials", "log_initial", "log_transition", "log_likelihood", "pair", "single"}
+"""Arguments in which minus infinity means what it says: this never happens."""
+
+
 def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     """Everything that is tried on one argument."""
     keys = (name, f"{entry.short.split('.')[-1]}.{name}", f"{entry.short}.{name}")
@@ -600,6 +604,8 @@ def spoilers(entry: Entry, name: str) -> list[Spoiler]:
         found += SPECIAL.get(key, [])
     if entry.short in TRUSTED:
         found = [one if one in FLOAT_KINDS or one in RECORDS else _relaxed(one) for one in found if one not in FLOAT_VALUES]
+    if name in LOGARITHMS:
+        found = [_relaxed(one) if "minus infinity" in one.label else one for one in found]
     if f"{entry.short}.{name}" in FOLLOWS_DTYPE:
         same = FOLLOWS_DTYPE[f"{entry.short}.{name}"]
         found = [replace(one, twin=lambda _: same) if one.label == "None" else one for one in found]
@@ -625,6 +631,8 @@ def distributions(entry: Entry, call: object) -> tuple[int, ...]:
     names = list(call.arguments)
     if "J" in names:  # one distribution for each system
         return tuple(call.arguments["J"].shape[:-2])
+    if "target" in names:
+        return (*tensors[0].shape[:-1], call.arguments["n"])
     if len(tensors) == 1 and "scores" not in names:
         return tuple(tensors[0].shape[:-2])
     return tuple(tensors[0].shape[:-1])

@@ -94,9 +94,9 @@ def belief_propagation(
         max_sweeps = nodes + 1 if graph.is_forest and not damping else 1000
     with working(messages.tables[0]):
         nu = messages.start()
-        done = torch.zeros(graph.batch, dtype=torch.bool, device=graph.device)
+        done = torch.zeros(graph.batch, dtype=torch.bool, device=nu.device)
         iterations = torch.zeros_like(done, dtype=torch.int64)
-        residual = torch.zeros(graph.batch, dtype=nu.dtype, device=graph.device)
+        residual = torch.zeros(graph.batch, dtype=nu.dtype, device=nu.device)
         for sweep in range(max_sweeps):
             after = messages.sweep(nu)
             iterations = iterations + ~done
@@ -107,7 +107,7 @@ def belief_propagation(
             if damping:
                 after = messages.normalised((1 - damping) * after + damping * nu)
             nu = torch.where(done[..., None, None], nu, after)
-        record = messages.record(nu, residual.to(graph.dtype), iterations, done)
+        record = messages.record(nu, residual.to(messages.dtype), iterations, done)
     if looking() and refuted(lambda: done.all()):
         failed = int((~done).sum())
         report_failure(
@@ -125,10 +125,11 @@ class Messages:
 
     def __init__(self, graph: FactorGraph) -> None:
         self.graph, self.most = graph, max(graph.states)
+        self.dtype, device = graph.log_potentials[0].dtype, graph.log_potentials[0].device
         self.tables = [widened(table) for table in graph.log_potentials]
         self.variable = torch.cat([scope.flatten() for scope in graph.scopes])  # of each edge
-        counts = torch.tensor(graph.states, device=graph.device)[:, None]
-        self.valid = torch.arange(self.most, device=graph.device) < counts  # [variables, states]
+        counts = torch.tensor(graph.states, device=device)[:, None]
+        self.valid = torch.arange(self.most, device=device) < counts  # [variables, states]
 
     def start(self) -> Tensor:
         """Messages that say nothing."""
@@ -170,11 +171,11 @@ class Messages:
             joint = self._joint(table, part, shape, list(range(arity)))
             norm = log_sum(joint, list(range(-arity, 0)))
             value = value + norm.sum(-1)
-            of_variables.append((joint - norm[(..., *(None,) * arity)]).exp().to(graph.dtype))
+            of_variables.append((joint - norm[(..., *(None,) * arity)]).exp().to(self.dtype))
         if refuted(lambda: (value > -torch.inf).all()):  # a NaN too
             raise ValueError("log_potentials forbid every state; expected at least one that all factors allow")
-        beliefs = (logits - one[..., None]).exp().to(graph.dtype)
-        value = check_result(value.to(graph.dtype), "log_potentials are")
+        beliefs = (logits - one[..., None]).exp().to(self.dtype)
+        value = check_result(value.to(self.dtype), "log_potentials are")
         return BeliefRecord(beliefs, tuple(of_variables), value, residual, iterations, converged)
 
     def normalised(self, messages: Tensor) -> Tensor:

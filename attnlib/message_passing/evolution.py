@@ -53,7 +53,7 @@ def state_evolution(
 
     >>> from attnlib.mean_field import Binary
     >>> state_evolution(Binary(), 0.8, 0.04, steps=3).mse
-    tensor([1.0000, 0.3865, 0.1529, 0.0439])
+    tensor([1.0000, 0.5282, 0.3354, 0.2064])
     """
     if check_prior(prior).d != 1:
         raise ValueError(f"prior is {prior!r}, with {prior.d} components; expected one")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from jaxtyping import Float, Integer
@@ -109,16 +108,6 @@ class FactorGraph:
         return tuple(torch.broadcast_shapes(*shapes))
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The dtype of the tables."""
-        return self.log_potentials[0].dtype
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the tables."""
-        return self.log_potentials[0].device
-
-    @cached_property
     def is_forest(self) -> bool:
         """Whether no loop is in the graph of variables and factors: then belief propagation is exact."""
         root = list(range(self.variables + sum(len(scope) for scope in self.scopes)))
