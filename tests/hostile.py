@@ -26,8 +26,10 @@ CHAPTERS = ("softmax", "attention", "hopfield", "mean_field", "free_energy", "me
 SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 """Sizes of axes by their names in annotations; a module's own sizes (``dim``, ``words``) are looked up there."""
 
-ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention", "GraphAttention"), ("heads",))
+ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention"), ("heads",))
+ALWAYS |= {"GraphAttention": ("heads", "empty")}
 ALWAYS |= {f"GraphAttention.{name}": ("edge_index",) for name in ("forward", "explain")}
+ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": ("tolerance",)}
 ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
 ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
@@ -427,13 +429,13 @@ def _ends(about: SimpleNamespace) -> tuple[int, int]:
     rows = [about.arguments.get(name) for name in ("query", "key", "x", "context")]
     sizes = [value.shape[-2] for value in rows if isinstance(value, Tensor) and value.ndim > 1]
     if sizes:
-        return sizes[0], sizes[-1]
+        return sizes[0], sizes[0] if "x" in about.arguments else sizes[-1]  # a context may be taken away
     return size_of("n", about), size_of("n", about)
 
 
 def _path(about: SimpleNamespace) -> Tensor:
-    """A path through n variables: at least two, or there is nothing to couple."""
-    place = torch.arange(max(1, size_of("n", about) - 1))
+    """A path through n variables."""
+    place = torch.arange(max(0, size_of("n", about) - 1))
     return torch.stack([place, place + 1])
 
 
@@ -543,7 +545,12 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "mask": _mask,
     "score_bias": lambda about: _draw(about, *_scores_shape(about)) * about.world.scale,
     "edge_index": _edges,
+    "GraphAttention.empty": lambda about: "error",
+    "amp_path.steps": lambda about: 3,
     "edge_bias": _edge_bias,
+    "mask_edges.mask": lambda about: torch.ones(size_of("n", about), size_of("m", about), dtype=torch.bool),
+    "log_initial": lambda about: _draw(about, *about.world.batch, "k") * about.world.scale,
+    "log_transition": lambda about: _draw(about, *about.world.batch, "k", "k") * about.world.scale,
     "pairwise_graph.edge_index": _path,
     "pairwise_graph.pair": _tables,
     "segment_softmax.target": lambda about: torch.arange(about.arguments["scores"].shape[-1]) % size_of("n", about),

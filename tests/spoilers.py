@@ -521,14 +521,17 @@ SPECIAL = {
     "seed": [given(2**64, EITHER, "2**64"), given(-(2**63) - 1, EITHER, "-2**63-1")],
     "watch": [],
 }
-FOLLOWS_DTYPE = {"find_fixed_points.tolerance": torch.finfo(SINGLE).eps ** (2 / 3)}
+FOLLOWS_DTYPE = dict.fromkeys(("find_fixed_points.tolerance", "amp.tolerance"), torch.finfo(SINGLE).eps ** (2 / 3))
+FOLLOWS_DTYPE |= {"belief_propagation.tolerance": 64 * torch.finfo(SINGLE).eps}
 """Defaults that depend on the dtype, as they are in single precision."""
 
 NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
 OWN = [
     f"MeanFieldAttention.{method}.{name}" for method in ("forward", "split", "explain") for name in ("context", "score_bias")
 ]
-ONLY = {"jobs": JOBS, **dict.fromkeys(OWN, NOT_TAKEN)}
+GRAPHS = [*SHAPES, *LAYOUTS, *NO_TENSORS, given(torch.ones(3, 5), REFUSE, "floats")]
+"""What a mask can be that is a graph: a row of it may be empty."""
+ONLY = {"jobs": JOBS, "mask_edges.mask": GRAPHS, **dict.fromkeys(OWN, NOT_TAKEN)}
 """Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""
 
 
@@ -547,9 +550,13 @@ def inside(change: Spoiler) -> Spoiler:
     return Spoiler(f"its first tensor: {change.label}", change.expect, make)
 
 
-def _has_tensors(value: object) -> bool:
+def _first(value: object) -> tuple[object, ...]:
     first = value[0] if isinstance(value, list) and value else None
-    return isinstance(first[0] if isinstance(first, tuple) else first, Tensor)
+    return first if isinstance(first, tuple) else (first,)
+
+
+def _has_tensors(value: object) -> bool:
+    return isinstance(_first(value)[0], Tensor)
 
 
 TRUSTED = {"Heads"}
@@ -597,7 +604,8 @@ def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     if "record" in several:
         found += list(_of_fields(value))
     if "sequence" in several and _has_tensors(value):
-        found += [inside(one) for one in FLOAT_TENSORS]
+        floats = next(leaf for leaf in _first(value) if isinstance(leaf, Tensor)).is_floating_point()
+        found += [inside(one) for one in (FLOAT_TENSORS if floats else INT_TENSORS)]
     if "count" in several and ({(entry.short, name), (name, None)} & ALLOCATES_NOTHING):
         found += LARGE
     for key in keys:

@@ -107,8 +107,8 @@ def test_hostile_calls(entry):
     assert not faults, f"{len(faults)} of {CALLS[entry.name]} calls:\n" + "\n".join(faults[:40])
 
 
-PER_EDGE = ("message_passing.edge_weights", "message_passing.segment_softmax")
-"""What returns a number for each edge, several of one distribution: test_graphs.py has the same test for these."""
+PER_EDGE = ("message_passing.edge_weights", "message_passing.segment_softmax", "message_passing.ising_graph")
+"""What returns several numbers of one distribution, or tables: test_graphs.py and test_beliefs.py have tests for these."""
 WITH_BETAS = [
     entry
     for entry in entry_points()

@@ -15,6 +15,9 @@ from attnlib.mean_field import Prior
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.priors import check_prior
 
+_LEAST = 1e-14
+"""What the noise is at least, compared with the mean square of a component: without any, the field would be infinite."""
+
 Memory = Literal["previous", "same", "none"]
 """Which residual the Onsager term multiplies: the previous one, the one that is being computed, or it is left out."""
 
@@ -97,8 +100,8 @@ def amp(
     measure = _Measurement.of(A, y, prior, onsager)
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
-    default = torch.finfo(measure.y.dtype).eps ** (2 / 3)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    eps = torch.finfo(measure.y.dtype).eps
+    tolerance = check_number("tolerance", eps ** (2 / 3) if tolerance is None else tolerance, least=eps)
     with working(measure.y):
         x, z = measure.start()
         done = torch.zeros_like(x[..., 0], dtype=torch.bool)
@@ -178,6 +181,7 @@ class _Measurement:
     y: Tensor
     prior: Prior
     onsager: Memory
+    least: float
 
     @staticmethod
     def of(A: Tensor, y: Tensor, prior: Prior, onsager: Memory) -> "_Measurement":
@@ -193,7 +197,9 @@ class _Measurement:
         for name, large in zip(("A", "y"), check_finite(A=A, y=y), strict=True):
             if large * max(A.shape[-2:]) > limit:
                 raise ValueError(f"{name} has entries up to {large:.2g}; expected at most {limit / max(A.shape[-2:]):.2g}")
-        return _Measurement(widened(differentiable(A)), widened(differentiable(y)), prior, onsager)
+        free = torch.zeros(1, 1, dtype=torch.float64)
+        least = _LEAST * (prior.mean(free).square().sum() + prior.variance(free).sum()).item()
+        return _Measurement(widened(differentiable(A)), widened(differentiable(y)), prior, onsager, least)
 
     def start(self) -> tuple[Tensor, Tensor]:
         """Nothing known: x is zero, and all of y is left."""
@@ -201,8 +207,7 @@ class _Measurement:
 
     def noise(self, z: Tensor) -> Tensor:
         """The variance of the noise that a component is seen with, ``[*batch]``; never zero."""
-        least = torch.finfo(z.dtype).eps ** 2 * self.y.detach().square().mean(-1) + torch.finfo(z.dtype).tiny ** 0.5
-        return z.square().mean(-1) + least
+        return z.square().mean(-1) + self.least
 
     def step(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """The next estimate and what it leaves of y."""

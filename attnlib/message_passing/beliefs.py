@@ -88,7 +88,8 @@ def belief_propagation(
     if tolerance is not None:
         tolerance = check_number("tolerance", tolerance, above=0)
     messages = Messages(check_graph(graph))
-    tolerance = 64 * torch.finfo(messages.tables[0].dtype).eps if tolerance is None else tolerance
+    eps = torch.finfo(messages.tables[0].dtype).eps
+    tolerance = check_number("tolerance", 64 * eps if tolerance is None else tolerance, least=eps)
     if max_sweeps is None:
         nodes = graph.variables + sum(len(scope) for scope in graph.scopes)
         max_sweeps = nodes + 1 if graph.is_forest and not damping else 1000

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from attnlib._checks import check_floating
 from attnlib._numerics import widened
-from attnlib._values import check_result, refuted
+from attnlib._values import check_result, check_visible, refuted
 from attnlib.mean_field.couplings import working
 from attnlib.message_passing.beliefs import log_sum
-from attnlib.message_passing.factors import FactorGraph
+from attnlib.message_passing.factors import FactorGraph, check_logarithms
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,15 @@ class ChainRecord:
     of the sum over all hidden paths, for normalised tables that of the probability of what was observed.
     """
 
-    marginals: Float[Tensor, "*batch steps k"]
-    filtered: Float[Tensor, "*batch steps k"]
-    log_partition: Float[Tensor, "*batch"]
+    marginals: Float[Tensor, "*together steps k"]
+    filtered: Float[Tensor, "*together steps k"]
+    log_partition: Float[Tensor, "*together"]
 
 
 def forward_backward(
-    log_initial: Float[Tensor, "*batch k"],
-    log_transition: Float[Tensor, "*batch k k"],
-    log_likelihood: Float[Tensor, "*batch steps k"],
+    log_initial: Float[Tensor, "*#batch k"],
+    log_transition: Float[Tensor, "*#batch k k"],
+    log_likelihood: Float[Tensor, "*#batch steps k"],
 ) -> ChainRecord:
     r"""The posterior of each hidden state of a Markov chain, in one pass forward and one back.
 
@@ -61,19 +61,23 @@ def forward_backward(
     """
     initial, transition, likelihood = _check_chain(log_initial, log_transition, log_likelihood)
     with working(likelihood):
-        arriving, states = transition, likelihood.unbind(-2)
-        forward = [initial + states[0]]
+        states = likelihood.unbind(-2)
+        first, size = _normalised(initial)
+        alpha, more = _normalised(first + states[0])
+        forward, total = [alpha], size + more
         for seen in states[1:]:
-            forward.append(seen + log_sum(forward[-1].unsqueeze(-1) + arriving, [-2]))
-        backward = [torch.zeros_like(states[0])]
-        for seen in reversed(states[1:]):
-            backward.append(log_sum(arriving + (seen + backward[-1]).unsqueeze(-2), [-1]))
-        alpha, omega = torch.stack(forward, -2), torch.stack(backward[::-1], -2)
-        total = log_sum(alpha[..., -1, :], [-1])
+            arriving, size = _normalised(log_sum(forward[-1].unsqueeze(-1) + transition, [-2]))
+            alpha, more = _normalised(arriving + seen)
+            forward.append(alpha)
+            total = total + size + more
         if refuted(lambda: (total > -torch.inf).all()):
             raise ValueError("log_initial, log_transition and log_likelihood allow no path; expected one at least")
-        marginals = (alpha + omega - total[..., None, None]).exp()
-        filtered = (alpha - log_sum(alpha, [-1]).unsqueeze(-1)).exp()
+        backward = [torch.zeros_like(states[0])]
+        for seen in reversed(states[1:]):
+            backward.append(_normalised(log_sum(transition + (seen + backward[-1]).unsqueeze(-2), [-1]))[0])
+        filtered = torch.stack(forward, -2)
+        marginals = _normalised(filtered + torch.stack(backward[::-1], -2))[0].exp()
+        filtered = filtered.exp()
     dtype = log_likelihood.dtype
     names = "log_initial, log_transition or log_likelihood are"
     marginals, filtered, total = (check_result(one.to(dtype), names) for one in (marginals, filtered, total))
@@ -81,9 +85,9 @@ def forward_backward(
 
 
 def chain_graph(
-    log_initial: Float[Tensor, "*batch k"],
-    log_transition: Float[Tensor, "*batch k k"],
-    log_likelihood: Float[Tensor, "*batch steps k"],
+    log_initial: Float[Tensor, "*#batch k"],
+    log_transition: Float[Tensor, "*#batch k k"],
+    log_likelihood: Float[Tensor, "*#batch steps k"],
 ) -> FactorGraph:
     """The same chain as a factor graph, for :func:`belief_propagation`: a table for each step and one for each pair of steps.
 
@@ -94,6 +98,7 @@ def chain_graph(
     10
     """
     initial, transition, likelihood = _check_chain(log_initial, log_transition, log_likelihood)
+    check_visible(log_likelihood=log_likelihood)
     dtype, (steps, k) = log_likelihood.dtype, likelihood.shape[-2:]
     first = torch.nn.functional.pad(initial.unsqueeze(-2), (0, 0, 0, steps - 1))
     place = torch.arange(steps, device=likelihood.device)
@@ -102,6 +107,12 @@ def chain_graph(
         scopes.append(torch.stack([place[:-1], place[1:]], -1))
         tables.append(transition.unsqueeze(-3).expand(*transition.shape[:-2], steps - 1, k, k).to(dtype))
     return FactorGraph((k,) * steps, scopes, tables)
+
+
+def _normalised(logs: Tensor) -> tuple[Tensor, Tensor]:
+    """Logarithms of numbers that sum to one along the last axis, and the logarithm of what they summed to."""
+    total = log_sum(logs, [-1])
+    return logs - torch.where(total > -torch.inf, total, 0.0).unsqueeze(-1), total
 
 
 def _check_chain(log_initial: Tensor, log_transition: Tensor, log_likelihood: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -114,10 +125,9 @@ def _check_chain(log_initial: Tensor, log_transition: Tensor, log_likelihood: Te
     for name, own in (("log_initial", (k,)), ("log_transition", (k, k))):
         tensor = named[name]
         if tensor.ndim < len(own) or tuple(tensor.shape[tensor.ndim - len(own) :]) != own:
-            raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected [*batch, {', '.join(map(str, own))}]")
-    for name, tensor in named.items():
-        if refuted(lambda one=tensor: ~(one.isnan() | (one == torch.inf)).any()):
-            raise ValueError(f"{name} has entries that are NaN or infinity; expected logarithms, or minus infinity")
+            shape = f"[*batch, {', '.join(map(str, own))}], as log_likelihood has {k} states"
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}; expected {shape}")
+    check_logarithms(**named)
     try:
         batch = torch.broadcast_shapes(log_initial.shape[:-1], log_transition.shape[:-2], log_likelihood.shape[:-2])
     except RuntimeError:

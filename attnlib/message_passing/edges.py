@@ -7,6 +7,8 @@ matrices, which keep no row per edge. Elsewhere, and where torch traces, they ar
 
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +37,7 @@ class Edges:
     @staticmethod
     def of(edge_index: Tensor, n: int, m: int) -> "Edges":
         """Check a list of edges, and order it where its values can be seen."""
-        edges = check_edges(edge_index, n, m)
+        edges = differentiable(check_edges(edge_index, n, m))  # indices are kept for gradients
         ordered = verdict(lambda: in_order(edges, m))
         if ordered is None or edges.is_meta:
             return Edges(edges[0], edges[1], n, m, False)
@@ -91,9 +93,7 @@ class Pattern:
 
     def filled(self, values: Tensor) -> Tensor:
         """The matrix with these entries."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch says once that such matrices are new
-            return torch.sparse_csr_tensor(self.pointers, self.columns, values, self.shape, check_invariants=False)
+        return torch.sparse_csr_tensor(self.pointers, self.columns, values, self.shape, check_invariants=False)
 
     @property
     def transposed(self) -> tuple["Pattern", Tensor]:
@@ -114,8 +114,9 @@ class Dots(torch.autograd.Function):
         """One product of matrices, sampled where there is an entry. Shapes and errors: those of the class, none."""
         ctx.save_for_backward(a, b)
         ctx.pattern = pattern
-        empty = pattern.filled(a.new_zeros(len(pattern.columns)))
-        return torch.sparse.sampled_addmm(empty, a, b.mT, beta=0.0).values()
+        with _silence():
+            empty = pattern.filled(a.new_zeros(len(pattern.columns)))
+            return torch.sparse.sampled_addmm(empty, a, b.mT, beta=0.0).values()
 
     @staticmethod
     def backward(ctx: Any, *slopes: Any) -> Any:
@@ -135,7 +136,8 @@ class Sums(torch.autograd.Function):
         """One product with a sparse matrix. Shapes and errors: those of the class, none."""
         ctx.save_for_backward(weights, b)
         ctx.pattern = pattern
-        return torch.sparse.mm(pattern.filled(weights), b, "sum")
+        with _silence():
+            return torch.sparse.mm(pattern.filled(weights), b, "sum")
 
     @staticmethod
     def backward(ctx: Any, *slopes: Any) -> Any:
@@ -145,6 +147,14 @@ class Sums(torch.autograd.Function):
         of_weights = Dots.apply(slopes[0], b, pattern) if ctx.needs_input_grad[0] else None
         of_b = _turned(weights, slopes[0], pattern) if ctx.needs_input_grad[1] else None
         return of_weights, of_b, None
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Torch says once that sparse matrices of this kind are new; it is no business of whoever asks for attention."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+        yield
 
 
 def _turned(weights: Tensor, a: Tensor, pattern: Pattern) -> Tensor:

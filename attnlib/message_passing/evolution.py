@@ -62,9 +62,11 @@ def state_evolution(
     free = torch.zeros(1, 1, dtype=torch.float64)
     mse = [(prior.mean(free).square().sum() + prior.variance(free).sum()).item()]
     tau2 = [noise + mse[0] / delta]
-    for _ in range(steps):
+    for _ in range(steps if math.isfinite(tau2[0]) else 0):
         mse.append(_error(prior, tau2[-1], mse[0]))
         tau2.append(noise + mse[-1] / delta)
+    if not math.isfinite(tau2[0]) or tau2[0] > torch.finfo(dtype).max:
+        raise ValueError(f"noise is {noise:.2g} and delta {delta:.2g}; expected numbers for which the prior's noise is finite")
     return EvolutionRecord(*(torch.tensor(one, dtype=torch.float64).to(dtype) for one in (tau2, mse)))
 
 

@@ -8,9 +8,9 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from attnlib._checks import WHOLE, Scalar, check_count, check_floating, check_tensors
-from attnlib._values import check_result, refuted, verdict
+from attnlib._values import check_result, check_visible, refuted, verdict
 from attnlib.mean_field.couplings import check_system
-from attnlib.message_passing.graphs import verdict_range
+from attnlib.message_passing.graphs import check_edges, verdict_range
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FactorGraph:
                 f"states, scopes and log_potentials have {len(self.states)}, {len(self.scopes)} and "
                 f"{len(self.log_potentials)} members; expected at least one variable, and as many tables as scopes, at least one"
             )
-        check_floating(**{f"log_potentials_{g}": table for g, table in enumerate(self.log_potentials)})
+        check_floating(**{f"log_potentials[{g}]": table for g, table in enumerate(self.log_potentials)})
         for g, (scope, table) in enumerate(zip(self.scopes, self.log_potentials, strict=True)):
             self._check_group(g, scope, table)
         object.__setattr__(self, "scopes", tuple(scope.long() for scope in self.scopes))
@@ -65,7 +65,7 @@ class FactorGraph:
             raise ValueError(f"log_potentials have shapes {shapes}; expected batch axes that broadcast") from None
 
     def _check_group(self, g: int, scope: Tensor, table: Tensor) -> None:
-        check_tensors(**{f"scopes_{g}": scope})
+        check_tensors(**{f"scopes[{g}]": scope})
         if scope.ndim != 2 or 0 in scope.shape or scope.dtype not in WHOLE or scope.device != table.device:
             raise ValueError(
                 f"scopes[{g}] is {scope.dtype} of shape {tuple(scope.shape)} on {scope.device}; "
@@ -75,18 +75,21 @@ class FactorGraph:
             raise ValueError(f"scopes[{g}] is on meta; expected a device that holds values, which say who is connected")
         low, high = verdict_range(scope) or (0, 0)
         if low < 0 or high >= len(self.states):
-            raise ValueError(f"scopes[{g}] has the variable {low if low < 0 else high}; expected 0 to {len(self.states) - 1}")
+            wrong, count = low if low < 0 else high, len(self.states)
+            raise ValueError(f"scopes[{g}] has the variable {wrong}, and states {count} members; expected 0 to {count - 1}")
         rows = scope.tolist()
         if twice := [row for row in rows if len(set(row)) < len(row)]:
             raise ValueError(f"scopes[{g}] has the factor {twice[0]}; expected no variable twice")
         shapes = {tuple(self.states[v] for v in row) for row in rows}
         if len(shapes) > 1:
-            raise ValueError(f"scopes[{g}] has factors of the shapes {sorted(shapes)}; expected one shape in a group")
+            raise ValueError(f"scopes[{g}] has factors of variables with states {sorted(shapes)}; expected one shape in a group")
         wanted = (len(rows), *shapes.pop())
         if table.ndim < len(wanted) or tuple(table.shape[table.ndim - len(wanted) :]) != wanted:
-            raise ValueError(f"log_potentials[{g}] has shape {tuple(table.shape)}; expected [*batch, {', '.join(map(str, wanted))}]")
-        if refuted(lambda: ~(table.isnan() | (table == torch.inf)).any()):
-            raise ValueError(f"log_potentials[{g}] has entries that are NaN or infinity; expected numbers, or minus infinity")
+            raise ValueError(
+                f"log_potentials[{g}] has shape {tuple(table.shape)}; "
+                f"expected [*batch, {', '.join(map(str, wanted))}] of these scopes and states"
+            )
+        check_logarithms(**{f"log_potentials[{g}]": table})
 
     def _axes(self, g: int) -> int:
         return self.scopes[g].shape[1] + 1
@@ -129,6 +132,13 @@ class FactorGraph:
         return True
 
 
+def check_logarithms(**tensors: Tensor) -> None:
+    """Raise on NaN and plus infinity: a logarithm may be minus infinity."""
+    for name, tensor in tensors.items():
+        if refuted(lambda one=tensor: ~(one.isnan() | (one == torch.inf)).any()):
+            raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
+
+
 def ising_graph(
     J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0
 ) -> FactorGraph:
@@ -152,11 +162,12 @@ def ising_graph(
             [-0.5000,  0.5000]])
     """
     system = check_system(J, h, beta)
+    check_visible(J=J)
     n = system.n
     named = (system.couplings.to(J.dtype), system.fields.expand(*system.batch, n).to(J.dtype))
     couplings, fields = (check_result(one, "J, h or beta are") for one in named)
     pairs = torch.triu_indices(n, n, 1, device=J.device)
-    used = (couplings.detach() != 0).reshape(-1, n, n).any(0)[pairs[0], pairs[1]]
+    used = (J.detach() != 0).reshape(-1, n, n).any(0)[pairs[0], pairs[1]]
     if verdict(lambda: used.any()) is not None:
         pairs = pairs[:, used]
     spin = torch.tensor([-1.0, 1.0], dtype=J.dtype, device=J.device)
@@ -168,7 +179,7 @@ def ising_graph(
 
 
 def pairwise_graph(
-    edge_index: Integer[Tensor, "2 edges"], pair: Float[Tensor, "*batch edges k k"], single: Float[Tensor, "*batch n k"]
+    edge_index: Integer[Tensor, "2 edges"], pair: Float[Tensor, "*#batch edges k k"], single: Float[Tensor, "*#batch n k"]
 ) -> FactorGraph:
     """Variables with k states each, a table for each edge and one for each variable.
 
@@ -184,16 +195,28 @@ def pairwise_graph(
     >>> graph.is_forest
     True
     """
-    check_tensors(edge_index=edge_index, pair=pair, single=single)
-    if edge_index.ndim != 2 or edge_index.shape[0] != 2:
-        raise ValueError(f"edge_index has shape {tuple(edge_index.shape)}; expected [2, edges]")
+    check_floating(pair=pair, single=single)
+    check_tensors(edge_index=edge_index)
     if single.ndim < 2 or 0 in single.shape[-2:]:
         raise ValueError(f"single has shape {tuple(single.shape)}; expected [*batch, n, k] with n, k >= 1")
     n, k = single.shape[-2:]
-    if pair.ndim < 3 or tuple(pair.shape[-3:]) != (edge_index.shape[1], k, k):
-        raise ValueError(f"pair has shape {tuple(pair.shape)}; expected [*batch, {edge_index.shape[1]}, {k}, {k}]")
+    edges = check_edges(edge_index, n, n, sizes="single has the rows")
+    if pair.ndim < 3 or tuple(pair.shape[-3:]) != (edges.shape[1], k, k):
+        wanted = f"[*batch, {edges.shape[1]}, {k}, {k}], as edge_index and single say"
+        raise ValueError(f"pair has shape {tuple(pair.shape)}; expected {wanted}")
+    if edges.device != single.device:
+        raise ValueError(f"edge_index is on {edges.device}; expected {single.device}, where pair and single are")
+    check_visible(edge_index=edges, pair=pair, single=single)
+    if bool((edges[0] == edges[1]).any()):
+        raise ValueError("edge_index has an edge from a variable to itself; expected two variables, or a table in single")
+    try:
+        torch.broadcast_shapes(pair.shape[:-3], single.shape[:-2])
+    except RuntimeError:
+        shapes = f"pair has shape {tuple(pair.shape)} and single {tuple(single.shape)}"
+        raise ValueError(f"{shapes}; expected batch axes that broadcast, and tables for the edges of edge_index") from None
+    check_logarithms(pair=pair, single=single)
     scopes, tables = [torch.arange(n, device=single.device)[:, None]], [single]
-    if edge_index.shape[1]:
-        scopes.append(edge_index.mT)
+    if edges.shape[1]:
+        scopes.append(edges.mT)
         tables.append(pair)
     return FactorGraph((k,) * n, scopes, tables)

@@ -137,7 +137,7 @@ def segment_softmax(
     if target.ndim != 1 or target.dtype not in WHOLE or target.device != scores.device:
         raise ValueError(
             f"target is {target.dtype} of shape {tuple(target.shape)} on {target.device}; "
-            f"expected whole numbers of shape [edges] on {scores.device}"
+            f"expected whole numbers of shape [edges] on {scores.device}, where scores is"
         )
     if scores.ndim < 1 or scores.shape[-1] != len(target):
         raise ValueError(f"scores has shape {tuple(scores.shape)}; expected [*batch, {len(target)}], one for each target")
@@ -146,7 +146,7 @@ def segment_softmax(
     if looking() and target.numel():
         low, high = verdict_range(target) or (0, 0)
         if low < 0 or high >= n:
-            raise ValueError(f"target has the index {low if low < 0 else high}; expected 0 to {n - 1}")
+            raise ValueError(f"target has the index {low if low < 0 else high}, and n is {n}; expected 0 to {n - 1}")
     place = target.long()
     edges = Edges(place, place, n, n, False)
     return edge_softmax(widened(scores), wide_beta(beta), edges).to(scores.dtype)

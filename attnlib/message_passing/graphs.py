@@ -141,12 +141,12 @@ def edges_mask(edge_index: Integer[Tensor, "2 edges"], n: int, m: int | None = N
     """
     n = check_count("n", n)
     m = n if m is None else check_count("m", m)
-    source, target = check_edges(edge_index, n, m)
+    source, target = check_edges(edge_index, n, m, sizes="the mask is to have")
     mask = torch.zeros(n * m, dtype=torch.bool, device=source.device)
     return mask.index_fill(0, target * m + source, True).view(n, m)
 
 
-def merge_edges(edge_index: Integer[Tensor, "2 edges"]) -> Int[Tensor, "2 edges"]:
+def merge_edges(edge_index: Integer[Tensor, "2 edges"]) -> Int[Tensor, "2 merged"]:
     """Each edge once, ``[2, edges]``, ordered by target and then source: what attention along edges is quickest with.
 
     Attention refuses an edge that is there twice, since a mask has no such thing; this keeps one of each.
@@ -164,7 +164,7 @@ def merge_edges(edge_index: Integer[Tensor, "2 edges"]) -> Int[Tensor, "2 edges"
     return torch.unique(edges.flip(0), dim=1).flip(0)
 
 
-def check_edges(edge_index: Tensor, n: int, m: int, *, once: bool = True) -> Tensor:
+def check_edges(edge_index: Tensor, n: int, m: int, *, sizes: str = "query and key have") -> Tensor:
     """Return the edges as int64; raise unless they are ``[2, edges]`` from m sources to n targets, each there once.
 
     What looks at values is skipped where none can be seen.
@@ -176,8 +176,11 @@ def check_edges(edge_index: Tensor, n: int, m: int, *, once: bool = True) -> Ten
         span = verdict_range(row)
         if span is not None and not (span[0] >= 0 and span[1] < size):
             wrong = span[0] if span[0] < 0 else span[1]
-            raise ValueError(f"edge_index has the {name} {wrong}; expected 0 to {size - 1}" if size else f"edge_index has a {name}")
-    if once and verdict(lambda: in_order(edges, m)) is False:
+            raise ValueError(
+                f"edge_index has the {name} {wrong}, and {sizes} n = {n} and m = {m}; "
+                + (f"expected 0 to {size - 1}" if size else "expected no edges")
+            )
+    if verdict(lambda: in_order(edges, m)) is False:
         code, _ = torch.sort(edges[1] * m + edges[0])
         again = (code[1:] == code[:-1]).nonzero()
         if len(again):
@@ -215,4 +218,6 @@ def _check_list(edge_index: Tensor) -> Tensor:
 
 
 def _pick(edges: Tensor, kept: Tensor) -> Tensor:
+    if edges.is_meta:
+        raise ValueError("device is meta; expected one that holds values, which say what edges there are")
     return edges[:, kept]

@@ -104,7 +104,10 @@ class GraphAttention(Mixer):
         )
         if edge_index is not None:
             most = torch.iinfo(torch.int32).max  # how many nodes there are, the call says
-            edge_index = check_edges(edge_index, most, most).to(device, copy=True)
+            edge_index = check_edges(edge_index, most, most, sizes="a graph may have")
+            if edge_index.is_meta and torch.empty(0, device=device).device.type != "meta":
+                raise ValueError("edge_index is on meta; expected a device that holds values")
+            edge_index = edge_index.to(device, copy=True)
         self.register_buffer("edge_index", edge_index, persistent=False)
 
     def forward(
@@ -160,7 +163,8 @@ class GraphAttention(Mixer):
         else:
             mixed, weights, scores = self._along(heads, edges, edge_bias, dropping=False)
             if heads.seen.rows is not None:  # what an opened row of the mask would have given
-                weights = torch.where(heads.seen.rows[..., 0].expand(*weights.shape[:-1], -1)[..., edges.target], weights, 0.0)
+                rows = heads.seen.rows.expand(*heads.query.shape[:-1], 1)[..., 0]
+                weights = torch.where(rows.index_select(-1, edges.target), weights, 0.0)
             weights, scores = edges.give_back(weights), edges.give_back(scores)
         return GraphRecord(self.merge(mixed, heads), weights.to(dtype), scores, heads.query, heads.key, heads.value)
 
