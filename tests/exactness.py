@@ -24,7 +24,7 @@ MAY_CHANGE = {"teach": {"model"}}
 RANDOM = {"hopfield_sample", "heat_bath"}
 """What draws other numbers in another dtype: only finite."""
 
-NATURAL = {"log_sum": None, "residual": None, "residuals": "states", "gradient_norms": "states"}
+NATURAL = {"log_sum": None, "residual": None, "x": None, "residuals": "states", "gradient_norms": "states"}
 """Sizes that errors are measured in: of another field, or one, for a logarithm near zero."""
 
 

@@ -549,6 +549,8 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "amp_path.steps": lambda about: 3,
     "edge_bias": _edge_bias,
     "mask_edges.mask": lambda about: torch.ones(size_of("n", about), size_of("m", about), dtype=torch.bool),
+    "log_likelihood": lambda about: _draw(about, *about.world.batch, 2, "k") * about.world.scale,
+    "pairwise_graph.single": lambda about: _draw(about, *about.world.batch, "n", "k") * about.world.scale,
     "log_initial": lambda about: _draw(about, *about.world.batch, "k") * about.world.scale,
     "log_transition": lambda about: _draw(about, *about.world.batch, "k", "k") * about.world.scale,
     "pairwise_graph.edge_index": _path,

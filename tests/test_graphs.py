@@ -84,7 +84,7 @@ def test_limits_of_beta(beta):
 
 @pytest.mark.double
 def test_it_differentiates_twice():
-    mask, edges = graph_of(3, 4, 1)
+    _, edges = graph_of(3, 4, 1)
     query, key, value = normal(2, 3, 2, grad=True), normal(2, 4, 2, seed=1, grad=True), normal(2, 4, 2, seed=2, grad=True)
     bias = normal(2, edges.shape[1], seed=3, grad=True)
     beta = torch.tensor(0.7, dtype=torch.float64).requires_grad_()
@@ -99,7 +99,7 @@ def test_it_differentiates_twice():
 
 
 def test_sparse_kernels_and_gather_and_scatter_give_the_same(monkeypatch):
-    mask, edges = graph_of(6, 5, 2)
+    _, edges = graph_of(6, 5, 2)
     states = [normal(2, 3, rows, 4, seed=rows, grad=True) for rows in (6, 5, 5)]
     results = []
     for kernels in (True, False):

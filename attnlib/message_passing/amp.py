@@ -173,6 +173,12 @@ def amp_path(
     return AMPPath(check_result(x.to(A.dtype), names), check_result(tau2.to(A.dtype), names))
 
 
+def seen_as_field(prior: Prior, seen: Tensor, tau2: Tensor | float) -> tuple[Tensor, Tensor]:
+    """The field and the V of a single spin that stand for a component ``seen [*batch, n]`` with noise of variance tau2."""
+    V = torch.ones_like(seen) * (-1 / tau2)
+    return (seen / tau2).unsqueeze(-1), V[..., None, None] if prior.reaction == "matrix" else V
+
+
 @dataclass(frozen=True)
 class _Measurement:
     """What the steps need, in single precision or better."""
@@ -213,7 +219,7 @@ class _Measurement:
         """The next estimate and what it leaves of y."""
         tau2 = self.noise(z).unsqueeze(-1)
         seen = x + (z.unsqueeze(-2) @ self.A)[..., 0, :]
-        field, V = (seen / tau2).unsqueeze(-1), (-1 / tau2).expand_as(seen)
+        field, V = seen_as_field(self.prior, seen, tau2)
         x = self.prior.mean(field, V)[..., 0]
         rest = self.y - (self.A @ x.unsqueeze(-1))[..., 0]
         if self.onsager == "none":

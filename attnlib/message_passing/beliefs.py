@@ -161,7 +161,7 @@ class Messages:
 
     def record(self, nu: Tensor, residual: Tensor, iterations: Tensor, converged: Tensor) -> BeliefRecord:
         """Beliefs and the Bethe free energy of messages."""
-        mu, graph = self.to_factors(nu), self.graph
+        mu = self.to_factors(nu)
         open_ = nu > -torch.inf
         total = self._gathered(torch.where(open_, nu, 0.0))
         holes = self._gathered((~open_).to(nu.dtype))

@@ -120,7 +120,9 @@ def _check_chain(log_initial: Tensor, log_transition: Tensor, log_likelihood: Te
     named = {"log_initial": log_initial, "log_transition": log_transition, "log_likelihood": log_likelihood}
     check_floating(**named)
     if log_likelihood.ndim < 2 or 0 in log_likelihood.shape[-2:]:
-        raise ValueError(f"log_likelihood has shape {tuple(log_likelihood.shape)}; expected [*batch, steps, k], both at least 1")
+        raise ValueError(
+            f"log_likelihood has shape {tuple(log_likelihood.shape)}; expected [*batch, steps, k], both at least 1"
+        )
     k = log_likelihood.shape[-1]
     for name, own in (("log_initial", (k,)), ("log_transition", (k, k))):
         tensor = named[name]

@@ -180,7 +180,7 @@ def edge_dots(query: Tensor, key: Tensor, edges: Edges) -> Tensor:
 
 
 def edge_sums(weights: Tensor, value: Tensor, edges: Edges) -> Tensor:
-    """What the edges that reach a target carry, ``[*batch, n, c]``: values ``[*batch, m, c]`` times weights ``[*batch, edges]``."""
+    """What reaches each target, ``[*batch, n, c]``: values ``[*batch, m, c]`` times weights ``[*batch, edges]``, summed."""
     if not compact(edges, value):
         carried = weights.unsqueeze(-1) * value.index_select(-2, edges.source)
         return carried.new_zeros(*carried.shape[:-2], edges.n, carried.shape[-1]).index_add(-2, edges.target, carried)

@@ -58,9 +58,7 @@ def exact_beliefs(graph: FactorGraph) -> BeliefRecord:
         def visit(first: int, last: int, *flat: Tensor) -> tuple[Tensor, ...]:
             return _visit(graph, first, last, *flat)
 
-        parts = [
-            checkpoint(visit, *group, *flat, use_reentrant=False) if again else visit(*group, *flat) for group in groups
-        ]
+        parts = [checkpoint(visit, *group, *flat, use_reentrant=False) if again else visit(*group, *flat) for group in groups]
         logs = torch.stack([part[0] for part in parts], -1)
         total = log_sum(logs, [-1])
         if refuted(lambda: (total > -torch.inf).all()):
@@ -70,7 +68,9 @@ def exact_beliefs(graph: FactorGraph) -> BeliefRecord:
         for sums in zip(*(part[1:] for part in parts), strict=True):
             weighted = [share[(..., *(None,) * (one.ndim - share.ndim))] * one for share, one in zip(shares, sums, strict=True)]
             found.append(torch.stack(weighted).sum(0))
-    shapes = [(len(scope), *table.shape[table.ndim - scope.shape[1] :]) for scope, table in zip(graph.scopes, tables, strict=True)]
+    shapes = [
+        (len(scope), *table.shape[table.ndim - scope.shape[1] :]) for scope, table in zip(graph.scopes, tables, strict=True)
+    ]
     factor_beliefs = tuple(one.to(dtype).reshape(*graph.batch, *shape) for one, shape in zip(found[1:], shapes, strict=True))
     zero = torch.zeros(graph.batch, dtype=dtype, device=flat[0].device)
     value = check_result(total.to(dtype), "log_potentials are")
@@ -99,7 +99,9 @@ def _visit(graph: FactorGraph, first: int, last: int, *flat: Tensor) -> tuple[Te
     most = max(graph.states)
     entries.insert(0, (x + torch.arange(graph.variables, device=flat[0].device) * most, graph.variables * most))
     sums = [
-        p.new_zeros(*graph.batch, count).index_add(-1, entry.flatten(), p[..., None].expand(*p.shape, entry.shape[1]).flatten(-2))
+        p.new_zeros(*graph.batch, count).index_add(
+            -1, entry.flatten(), p[..., None].expand(*p.shape, entry.shape[1]).flatten(-2)
+        )
         for entry, count in entries
     ]
     return total, sums[0].unflatten(-1, (graph.variables, most)), *sums[1:]

@@ -10,6 +10,7 @@ from torch import Tensor
 from attnlib._checks import check_count, check_dtype, check_number
 from attnlib.mean_field import Prior
 from attnlib.mean_field.priors import check_prior
+from attnlib.message_passing.amp import seen_as_field
 
 _MOST = 2**20
 """Points of an integral at most."""
@@ -77,7 +78,7 @@ def _error(prior: Prior, tau2: float, size: float) -> float:
     before = math.nan
     while 2 * reach / spacing < _MOST:
         seen = torch.arange(-reach, reach, spacing, dtype=torch.float64)
-        field, V = (seen / tau2)[:, None], torch.full_like(seen, -1 / tau2)
+        field, V = seen_as_field(prior, seen, tau2)
         density = (prior.log_partition(field, V) - seen.square() / (2 * tau2)).exp() / math.sqrt(2 * math.pi * tau2)
         mass = (density.sum() * spacing).item()
         value = ((density * prior.variance(field, V)).sum() * spacing).item()

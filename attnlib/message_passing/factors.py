@@ -52,7 +52,7 @@ class FactorGraph:
         if not self.states or not self.scopes or len(self.scopes) != len(self.log_potentials):
             raise ValueError(
                 f"states, scopes and log_potentials have {len(self.states)}, {len(self.scopes)} and "
-                f"{len(self.log_potentials)} members; expected at least one variable, and as many tables as scopes, at least one"
+                f"{len(self.log_potentials)} members; expected one variable at least, and as many tables as scopes"
             )
         check_floating(**{f"log_potentials[{g}]": table for g, table in enumerate(self.log_potentials)})
         for g, (scope, table) in enumerate(zip(self.scopes, self.log_potentials, strict=True)):
@@ -82,7 +82,9 @@ class FactorGraph:
             raise ValueError(f"scopes[{g}] has the factor {twice[0]}; expected no variable twice")
         shapes = {tuple(self.states[v] for v in row) for row in rows}
         if len(shapes) > 1:
-            raise ValueError(f"scopes[{g}] has factors of variables with states {sorted(shapes)}; expected one shape in a group")
+            raise ValueError(
+                f"scopes[{g}] has factors of variables with states {sorted(shapes)}; expected one shape in a group"
+            )
         wanted = (len(rows), *shapes.pop())
         if table.ndim < len(wanted) or tuple(table.shape[table.ndim - len(wanted) :]) != wanted:
             raise ValueError(
@@ -139,9 +141,7 @@ def check_logarithms(**tensors: Tensor) -> None:
             raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
 
 
-def ising_graph(
-    J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0
-) -> FactorGraph:
+def ising_graph(J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0) -> FactorGraph:
     r"""An Ising system as a factor graph: state 0 is minus one, state 1 plus one.
 
     .. math:: \ln \psi_{ij}(s_i, s_j) = \beta J_{ij} s_i s_j, \qquad \ln \psi_i(s_i) = \beta h_i s_i

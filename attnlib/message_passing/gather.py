@@ -21,8 +21,8 @@ from attnlib._checks import (
 from attnlib._numerics import widened
 from attnlib._values import check_finite, check_result, looking, verdict
 from attnlib.mean_field.couplings import working
-from attnlib.message_passing.graphs import verdict_range
 from attnlib.message_passing.edges import Edges, edge_dots, edge_softmax, edge_sums
+from attnlib.message_passing.graphs import verdict_range
 
 
 def edge_attention(
@@ -157,7 +157,9 @@ def wide_beta(beta: Scalar) -> Scalar:
     return widened(beta) if isinstance(beta, Tensor) and beta.is_floating_point() else beta
 
 
-def fill_empty(gathered: Tensor, edges: Edges, mask: Tensor | None, empty: Empty) -> Tensor:
+def fill_empty(
+    gathered: Tensor, edges: Edges, mask: Tensor | None, empty: Empty, names: str = "edge_index lets nothing reach node {}"
+) -> Tensor:
     """Raise where a target gathers nothing, unless zeros are wanted; where no value can be seen, put NaN there.
 
     Gathered is ``[*batch, n, c]``; a mask says which edges may be used, ``[*batch, edges]``.
@@ -169,7 +171,7 @@ def fill_empty(gathered: Tensor, edges: Edges, mask: Tensor | None, empty: Empty
     full = verdict(lambda: reached.all())
     if full is False:
         first = [int(index[0]) for index in torch.atleast_1d(~reached).nonzero(as_tuple=True)][-1]
-        raise ValueError(f'edge_index lets nothing reach node {first}; expected an edge to each, or empty="zero"')
+        raise ValueError(f'{names.format(first)}; expected an edge to each, or empty="zero"')
     return gathered if full else torch.where(reached.unsqueeze(-1), gathered, math.nan)
 
 

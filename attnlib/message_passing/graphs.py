@@ -110,7 +110,7 @@ def grid_edges(
 
 
 def mask_edges(mask: Bool[Tensor, "n m"]) -> Int[Tensor, "2 edges"]:
-    """The edges of a mask ``[n, m]``: one from key j to query i where ``mask[i, j]`` is True, ``[2, edges]``, by query, then key.
+    """The edges of a mask ``[n, m]``: from key j to query i where ``mask[i, j]`` is True, ``[2, edges]``, by query, then key.
 
     Raises ValueError on a mask that is not boolean, has another number of axes, or is on the meta device.
 

@@ -40,8 +40,8 @@ class GraphAttention(Mixer):
     .. math:: \mathrm{out}_i = W_O \Big[\sum_{j \to i} p^h_{ji}\, W_V^h x_j\Big]_h, \qquad
         p^h_{ji} \propto \exp \beta \big( W_Q^h x_i \cdot W_K^h x_j + b_{ji} \big)
 
-    The graph is an ``edge_index [2, edges]``, the source of each edge above its target, given with the call, or once and for all
-    here; the same for the whole batch. A mask is a graph too: with an ``edge_index`` an edge is used where the mask allows it,
+    The graph is an ``edge_index [2, edges]``, the source of each edge above its target, given with the call, or here for all
+    calls; the same for the whole batch. A mask is a graph too: with an ``edge_index`` an edge is used where the mask allows it,
     and without one the mask is the graph and the result that of softmax attention. A ``score_bias`` is read at the edges.
 
     A node that nothing reaches gathers zeros by default, so that it keeps its data where it adds what it gathers (with
@@ -122,7 +122,7 @@ class GraphAttention(Mixer):
     ) -> Float[Tensor, "*batch n dim"]:
         """Gather along the edges: see the class for shapes and errors.
 
-        ``edge_bias``, one number for each edge, broadcasts to ``[*batch, edges]``, or carries heads, ``[*batch, heads, edges]``.
+        ``edge_bias``, one number an edge, broadcasts to ``[*batch, edges]``, or carries heads, ``[*batch, heads, edges]``.
         """
         heads = self.split(x, context, mask, score_bias)
         edges = self._edges(heads, edge_index, edge_bias)
@@ -206,7 +206,7 @@ class GraphAttention(Mixer):
             weights = edge_softmax(scores, wide.beta, edges, mask)
             dropped = drop(weights, heads.dropout) if heads.dropout and dropping else weights
             gathered = edge_sums(dropped.to(wide.value.dtype), wide.value, edges)
-            gathered = fill_empty(gathered, edges, mask, self.empty)
+            gathered = fill_empty(gathered, edges, mask, self.empty, "edge_index and mask let nothing reach node {} of x")
         return gathered.to(heads.value.dtype), weights, dots
 
     def _usable(self, heads: Heads, edges: Edges, size: tuple[int, ...]) -> Tensor | None:

@@ -44,7 +44,7 @@ class Sparse(Prior):
         odds, _, _ = self._posterior(field, V)
         if self.density == 1:
             return odds
-        return torch.nn.functional.softplus(odds) + math.log1p(-self.density)
+        return torch.logaddexp(odds, torch.zeros_like(odds)) + math.log1p(-self.density)
 
     def mean(self, field: Float[Tensor, "*batch n 1"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """The chance of not being zero times the mean then, ``[*batch, n, 1]``. Errors: ValueError on other shapes."""
