@@ -43,6 +43,7 @@ def test_its_error_is_the_predicted_one(prior, delta, noise, n, samples):
         assert ((found.mean(0) - wanted).abs() <= 4 * spread + 4 / n * wanted).all()
 
 
+@pytest.mark.double
 def test_the_same_time_variant_has_the_same_fixed_point_and_does_not_settle():
     A, y, _ = problem(Binary(), 1000, 0.8, 0.3, 4)
     found = amp(A, y, Binary())
@@ -79,6 +80,7 @@ def test_a_gaussian_signal_is_a_linear_estimate():
     assert ((found.x - ridge).square().mean(-1) < 2e-3 * ridge.square().mean(-1)).all()  # 0.2 is estimated from the residual
 
 
+@pytest.mark.double
 def test_state_evolution_by_hand():
     """A Gaussian signal: the error is tau2 / (1 + tau2); a binary one: an integral over the noise alone."""
     found = state_evolution(Gaussian(), 0.7, 0.1, steps=5, dtype=torch.float64)

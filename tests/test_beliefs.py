@@ -127,7 +127,7 @@ def plus_minus(record):
 
 
 @pytest.mark.parametrize("n", [3, 4, 7])
-@pytest.mark.parametrize(("K", "h"), [(0.5, 0.3), (0.2, -1.0), (1.0, 0.05), (-0.4, 0.5)])
+@pytest.mark.parametrize(("K", "h"), [(0.5, 0.3), (0.2, -1.0), (1.0, 0.3), (-0.4, 0.5)])
 def test_a_ring_is_wrong_by_a_known_amount(n, K, h):
     """Belief propagation on a ring is right for an endless chain; the ring's magnetisation is less by (1 - r^n) / (1 + r^n)."""
     graph = ring(n, K, h)
@@ -165,6 +165,7 @@ def test_ising_graphs_are_ising_systems():
     assert len(sparse.scopes[1]) == 3
 
 
+@pytest.mark.double
 def test_a_weakly_coupled_glass_and_its_batch():
     """Loops hurt little where couplings are weak; no sample depends on the others."""
     J, h = 0.1 * sherrington_kirkpatrick(8, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1)), normal(4, 8)

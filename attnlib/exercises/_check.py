@@ -21,6 +21,7 @@ PAGES = {
     "3c": "attnlib.exercises.flatland",
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
+    "6a": "attnlib.exercises.graph_attention",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 

@@ -6,6 +6,7 @@ from attnlib.live.ball_and_bound import BallAndBound
 from attnlib.live.couplings_film import CouplingsFilm
 from attnlib.live.digit_recall import DigitRecall
 from attnlib.live.flatland import Flatland
+from attnlib.live.graph_lab import GraphLab
 from attnlib.live.hop_lab import HopLab
 from attnlib.live.iteration import Iteration
 from attnlib.live.score_lab import ScoreLab
@@ -19,6 +20,7 @@ __all__ = [
     "DigitRecall",
     "FigureError",
     "Flatland",
+    "GraphLab",
     "HopLab",
     "Iteration",
     "LiveFigure",

@@ -10,10 +10,11 @@ from torch import Tensor
 from attnlib._checks import check_choice, check_count, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import differentiable, widened
-from attnlib._values import check_finite, check_products, check_result, looking, refuted, verdict
+from attnlib._values import check_finite, check_products, check_result, looking, refuted
 from attnlib.mean_field import Prior
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.priors import check_prior
+from attnlib.message_passing.beliefs import settled
 
 _LEAST = 1e-14
 """What the noise is at least, compared with the mean square of a component: without any, the field would be infinite."""
@@ -116,7 +117,7 @@ def amp(
             residual = torch.where(going, moved, residual)
             x, z = (torch.where(going[..., None], new, old) for new, old in ((after, x), (rest, z)))
             done = done | (going & (moved <= tolerance * (1 + x.detach().square().mean(-1).sqrt())))
-            if verdict(lambda reached=done: reached.all()):
+            if settled(done):
                 break
         found = AMPRecord(
             check_result(x.to(A.dtype), "A or y are"),

@@ -103,7 +103,7 @@ def belief_propagation(
             iterations = iterations + ~done
             residual = torch.where(done, residual, (after.exp() - nu.exp()).detach().abs().flatten(-2).amax(-1))
             done = done | (residual <= tolerance)
-            if verdict(lambda reached=done: reached.all()) or sweep == max_sweeps - 1:
+            if settled(done) or sweep == max_sweeps - 1:
                 break
             if damping:
                 after = messages.normalised((1 - damping) * after + damping * nu)
@@ -223,6 +223,11 @@ def log_sum(terms: Tensor, axes: list[int]) -> Tensor:
     total = (terms - top).exp().sum(axes)
     some = total > 0
     return torch.where(some, torch.where(some, total, 1.0).log() + top.squeeze(axes), -torch.inf)
+
+
+def settled(done: Tensor) -> bool:
+    """Whether all samples can be seen to be done."""
+    return verdict(lambda: done.all()) is True
 
 
 def check_graph(graph: FactorGraph) -> FactorGraph:

@@ -137,8 +137,12 @@ class FactorGraph:
 def check_logarithms(**tensors: Tensor) -> None:
     """Raise on NaN and plus infinity: a logarithm may be minus infinity."""
     for name, tensor in tensors.items():
-        if refuted(lambda one=tensor: ~(one.isnan() | (one == torch.inf)).any()):
-            raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
+        _check_logarithm(name, tensor)
+
+
+def _check_logarithm(name: str, tensor: Tensor) -> None:
+    if refuted(lambda: ~(tensor.isnan() | (tensor == torch.inf)).any()):
+        raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
 
 
 def ising_graph(J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0) -> FactorGraph:
