@@ -13,7 +13,7 @@ book: .venv/installed  ## build the book, warnings are errors
 	@echo "The book is built: open _build/html/index.html, or run make serve."
 
 test: .venv/installed  ## run all tests: the package, the notebooks, the book, the browser
-	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope
+	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 test-versions: .venv/installed  ## run the tests on the oldest, Colab's and the newest Python and packages, browser apart
 	@$(RUN) tools/versions.py $(ENDS)
@@ -38,4 +38,4 @@ bench: .venv/installed  ## time the package against torch's own attention and ag
 
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) tools/make_environment.py .venv
-	$(RUN) -m pip install -r requirements.txt -e ".[book,dev]" && touch $@
+	$(RUN) -m pip install --no-compile -r requirements.txt -e ".[book,dev]" && touch $@
