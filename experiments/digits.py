@@ -9,9 +9,9 @@ mixer. After every step of training the couplings are scaled so that the largest
 - ``search``: 300 steps at rates that are three times apart, from 0.01 on and as far as the best is at the edge, on two folds of
   the pictures that fold 0 learns from. The rate with the most right answers is kept, the lower of two that are equally good.
   Where runs of 3,000 steps are made there is a search of that length too, from the rates around the best of the short one.
-- ``runs``: with that rate, each of five folds, so that every one of the 1,797 pictures is tested once; 300 steps,
-  1,000 where the reaction is not the exact one, and 3,000 for one mixer of each kind. The pictures that are misread are listed, so that two mixers can be compared picture
-  by picture. Only fold 0 is tested on pictures that no search has seen.
+- ``runs``: with that rate, each of five folds, so that every one of the 1,797 pictures is tested once; 300 steps, 1,000 where
+  the reaction is not the exact one, and 3,000 for one mixer of each kind. The pictures that are misread are listed, so that two
+  mixers can be compared picture by picture. Only fold 0 is tested on pictures that no search has seen.
 - ``film``: one run with 16 patches, and how strongly each pair of spins is coupled as it learns.
 - ``bounds``: the beginning of that run, on each fold, with the bound on the largest eigenvalue kept in three ways: by scaling
   all couplings, by taking the excess off the one mode that has it, or not at all.
