@@ -5,6 +5,8 @@
 chi is positive definite and always arrives.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -62,9 +64,43 @@ def match(
             return _step(rest, c, (given + given.mT) / 2, d, True)[0].flatten(-3)
 
         return attach(image, V.flatten(-3), linear_solver(within, 2 * most, "error"), 100 * within).reshape(shape)
+    if not matrices and not transforming():
+        found: Tensor = _Matched.apply(rest, c, V, d)
+        return found
     for _ in range(most if matrices else 2):  # from the solution, two steps of Newton's know its first and second derivatives
         V, _ = _step(rest, c, V, d, matrices)
     return V
+
+
+class _Matched(torch.autograd.Function):
+    """V as it is, with the derivatives that follow from what it solves.
+
+    ``found_i = sum_a chi_ia,ia / d`` is to be c. It changes by ``-K dV - sum_a (chi d(rest) chi)_ia,ia / d``, with the K of
+    :func:`_curvature`. So a gradient g of V is ``u = -K^-1 g`` for c, and ``chi diag(u) chi / d`` for the rest.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rest: Tensor, c: Tensor, V: Tensor, d: int) -> Tensor:
+        ctx.d, solution = d, V.clone()
+        chi = response(rest, solution, d, False)
+        ctx.save_for_backward(rest, solution, chi, torch.linalg.cholesky_ex(_curvature(chi, d)).L)
+        return solution
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        rest, V, chi, factor = ctx.saved_tensors
+        if torch.is_grad_enabled():  # second derivatives are asked for
+            chi = response(rest, V, ctx.d, False)
+            factor = torch.linalg.cholesky_ex(_curvature(chi, ctx.d)).L
+        back = -torch.cholesky_solve(gradients[0].unsqueeze(-1), factor)[..., 0]
+        weights = (back / ctx.d).repeat_interleave(ctx.d, -1)
+        return (chi * weights.unsqueeze(-2)) @ chi, back, None, None
+
+
+def _curvature(chi: Tensor, d: int) -> Tensor:
+    """How the mean variance of spin i falls with V of spin j: ``K_ij = sum_ab chi_ia,jb^2 / d``."""
+    n = chi.shape[-1] // d
+    return chi.unflatten(-1, (n, d)).unflatten(-3, (n, d)).square().sum((-3, -1)) / d
 
 
 def _step(rest: Tensor, c: Tensor, V: Tensor, d: int, matrices: bool) -> tuple[Tensor, Tensor]:
@@ -75,10 +111,8 @@ def _step(rest: Tensor, c: Tensor, V: Tensor, d: int, matrices: bool) -> tuple[T
         following = V + (inverted(c) - inverted(found)) / 2
         gap = ((found - c).abs() / c.abs().amax((-2, -1), keepdim=True)).amax((-3, -2, -1))
         return following, gap
-    n = c.shape[-1]
-    curvature = chi.unflatten(-1, (n, d)).unflatten(-3, (n, d)).square().sum((-3, -1)) / d
     slope = (found - c).unsqueeze(-1)
-    move = torch.cholesky_solve(slope, torch.linalg.cholesky_ex(curvature).L)
+    move = torch.cholesky_solve(slope, torch.linalg.cholesky_ex(_curvature(chi, d)).L)
     decrement = (d * (slope * move).sum((-2, -1))).clamp(min=0).sqrt()
     length = torch.where(decrement < 0.25, 1.0, 1 / (1 + decrement)).detach()
     return V + length.unsqueeze(-1) * move[..., 0], ((found - c).abs() / c).amax(-1)
