@@ -61,8 +61,8 @@ MEAN_FIELD = {
     "binary, none, couplings as drawn": {"prior": "binary", "onsager": "none", "frozen": True},
     "spherical, none": {"prior": "spherical", "onsager": "none"},
     "spherical, neural": {"prior": "spherical", "onsager": "neural"},
-    "binary, exact": {"prior": "binary", "onsager": "exact", "method": "anderson"},
-    "spherical, exact": {"prior": "spherical", "onsager": "exact", "method": "anderson"},
+    "binary, exact": {"prior": "binary", "onsager": "exact"},
+    "spherical, exact": {"prior": "spherical", "onsager": "exact"},
 }
 OTHERS = {"softmax block, 10 wide": {"width": 10}, "softmax block, 16 wide": {"width": 16}, "no mixer: 64 pixels": {}}
 NAMES = (*OTHERS, *MEAN_FIELD)

@@ -58,6 +58,7 @@ def test_lead_of_equals_has_mean_zero_and_variance_one():
     assert abs(found.var() - 1) < 4 * math.sqrt(2 / 2000)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("one", "other", "message"),
     [

@@ -88,11 +88,11 @@ class FoldedRuns:
         return tuple(dict.fromkeys(name for name, _ in self._runs))
 
     def lengths(self, name: str) -> tuple[int, ...]:
-        """The numbers of steps for which a name has runs."""
+        """The numbers of steps for which a name has runs; none for an unknown name. Errors: none."""
         return tuple(sorted(steps for known, steps in self._runs if known == name))
 
     def finals(self, name: str, steps: int) -> list[dict[str, Any]]:
-        """The runs of a name and a length, fold by fold."""
+        """The runs of a name and a length, fold by fold. Errors as for the class."""
         if (name, steps) not in self._runs:
             known = self.lengths(name)
             expected = f"one of {', '.join(map(str, known))}" if known else f"a name among {', '.join(map(repr, self.names))}"
@@ -100,7 +100,7 @@ class FoldedRuns:
         return self._runs[name, steps]
 
     def wrong(self, name: str, steps: int) -> Bool[Tensor, "pictures"]:
-        """What is misread: true or false for each picture tested, fold after fold."""
+        """What is misread, true or false for each picture tested, ``[pictures]``, fold after fold. Errors as for the class."""
         parts = []
         for run in self.finals(name, steps):
             part = torch.zeros(run["tested"], dtype=torch.bool)
@@ -109,15 +109,15 @@ class FoldedRuns:
         return torch.cat(parts)
 
     def shares(self, name: str, steps: int) -> Float[Tensor, "folds"]:
-        """The share of pictures read on each fold."""
+        """The share of pictures read on each fold, ``[folds]``. Errors as for the class."""
         return torch.tensor([1 - len(run["wrong"]) / run["tested"] for run in self.finals(name, steps)], dtype=torch.float64)
 
     def ahead(self, one: str, other: str, steps: int) -> Float[Tensor, ""]:
-        """How many standard errors one is ahead of another, over all folds: :func:`lead`."""
+        """How many standard errors one is ahead of another, over all folds, ``[]``: :func:`lead`. Errors as for the class."""
         return lead(self.wrong(one, steps), self.wrong(other, steps))
 
     def median(self, name: str, steps: int, key: str) -> float:
-        """The median over folds of what the runs recorded under a key."""
+        """The median over folds of what the runs recorded under a key. Errors as for the class."""
         runs = self.finals(name, steps)
         if any(key not in run for run in runs):
             raise ValueError(f"key is {key!r}; expected one of {', '.join(map(repr, runs[0]))}")

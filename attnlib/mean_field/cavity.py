@@ -33,8 +33,11 @@ def reduced(blocks: Tensor, matrices: bool) -> Tensor:
 
 
 def inverted(blocks: Tensor) -> Tensor:
-    """The inverses of positive definite matrices ``[*batch, n, d, d]``."""
-    return torch.cholesky_inverse(torch.linalg.cholesky_ex(blocks).L)
+    """The inverses of positive definite matrices ``[*batch, n, d, d]``; NaN where they are none."""
+    factor, failed = torch.linalg.cholesky_ex(blocks)
+    wrong = (failed != 0)[..., None, None]
+    eye = torch.eye(blocks.shape[-1], dtype=blocks.dtype, device=blocks.device)
+    return torch.where(wrong, torch.nan, torch.cholesky_inverse(torch.where(wrong, eye, factor)))
 
 
 def response(rest: Tensor, V: Tensor, d: int, matrices: bool) -> Tensor:
