@@ -1,5 +1,7 @@
 """Pictures as tokens: patches, and a classifier around any mixer that reads out one extra token."""
 
+from typing import cast
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -79,7 +81,7 @@ class PatchClassifier(nn.Module):
         classes = check_count("classes", classes)
         check_device(device)
         check_dtype(dtype)
-        self.mixer, dim = mixer, check_count("mixer.dim", mixer.dim)
+        self.mixer, dim = mixer, check_count("mixer.dim", cast("int", mixer.dim))
         self.embed = nn.Linear(self.patch[0] * self.patch[1], dim, bias=False, device=device, dtype=dtype)
         self.fields = nn.Parameter(torch.empty(1 + rows * columns, dim, device=device, dtype=dtype))
         nn.init.normal_(self.fields, std=0.5)

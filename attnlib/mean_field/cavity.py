@@ -5,6 +5,7 @@
 chi is positive definite and always arrives.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -55,7 +56,7 @@ def match(
         for _ in range(most):
             following, gap = _step(rest.detach(), target, V, d, matrices)
             V = torch.where(torch.isfinite(following), following, safe)
-            if verdict(lambda before=gap: (before <= tolerance).all()):  # Newton's step squares what was left before it
+            if verdict(partial(torch.all, gap <= tolerance)):  # Newton's step squares what was left before it
                 break
     if not torch.is_grad_enabled() or not (rest.requires_grad or c.requires_grad):
         return V

@@ -57,9 +57,9 @@ class Equations:
             return self._last[1], self._spins(felt - self._times(self._last[1], m))  # the step asks right after the map
         C = state[..., self.k :].unflatten(-1, (-1, self.d, self.d))
         safe = safe_start(self.J, self.d, self.matrices).expand(C.shape if self.matrices else C.shape[:-2])
-        near = self._warm is not None and self._warm.shape == safe.shape and self._warm.device == safe.device
+        warm = safe if self._warm is None or self._warm.shape != safe.shape or self._warm.device != safe.device else self._warm
         rest, c = block_diagonal(inverted(C)) - self.J, reduced(C, self.matrices)
-        V = match(rest, c, self._warm if near else safe, safe, self.d, self.matrices, self._tolerance)
+        V = match(rest, c, warm, safe, self.d, self.matrices, self._tolerance)
         if not torch.is_grad_enabled():  # a derivative is taken at one state: asked for twice, it is the same
             self._warm, self._last = V, (state, V)
         return V, self._spins(felt - self._times(V, m))

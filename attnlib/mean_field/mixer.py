@@ -125,10 +125,12 @@ class MeanFieldAttention(Mixer):
         self.linear = isinstance(self.prior, Gaussian) and onsager != "neural"
         if onsager == "exact" and not symmetric and not self.linear:
             raise ValueError("symmetric is False; expected True for an exact reaction: without it there is no Gibbs measure")
-        self.onsager, self.method = onsager, method
+        self.onsager = onsager
+        self.method: Method = method
         self.symmetries = {"across": symmetric, "inside": symmetric_inside, "self_coupling": self_coupling}
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
-        self.max_steps, self.on_failure = check_count("max_steps", max_steps), on_failure
+        self.max_steps = check_count("max_steps", max_steps)
+        self.on_failure: OnFailure = on_failure
         free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
         self._variance = torch.linalg.eigvalsh(free).max().item()
         scale = stable_scale(sites, d, largest=check_number("largest", largest, above=0)) * (2**0.5 if symmetric else 1.0)

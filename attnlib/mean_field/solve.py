@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -182,7 +183,7 @@ class _Iterate:
             best = torch.where(better[..., None], state, best)
             least = torch.where(better, residual, least)
             done = done | (better & (residual <= self.tolerance * (1 + state.abs().amax(-1))))
-            if verdict(lambda reached=done: reached.all()):
+            if verdict(partial(torch.all, done)):
                 break
             length = self.step(state)[..., None] if callable(self.step) else self.step
             if self.method == "newton":
