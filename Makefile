@@ -13,7 +13,7 @@ book: .venv/installed  ## build the book, warnings are errors
 	@echo "The book is built: open _build/html/index.html, or run make serve."
 
 test: .venv/installed  ## run all tests: the package, the notebooks, the book, the browser
-	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope
+	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 test-versions: .venv/installed  ## run the tests on the oldest, Colab's and the newest Python and packages, browser apart
 	@$(RUN) tools/versions.py $(ENDS)

@@ -53,8 +53,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if hasattr(item, "output_timeout"):
             item.output_timeout = PATIENCE
             pages.setdefault(item.parent, []).append(item)
+    items.sort(key=begins)
     for page, cells in pages.items():
         items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
+
+
+FIRST = ("tests/test_colab", "tests/test_site_browser", "notebooks/", "tests/test_flatland_browser")
+
+
+def begins(item: pytest.Item) -> int:
+    """Files that take minutes come first: begun last, one of them would keep one worker busy and the others waiting."""
+    return next((place for place, name in enumerate(FIRST) if item.nodeid.startswith(name)), len(FIRST))
 
 
 class SameBytes(pytest.Item):
