@@ -38,4 +38,4 @@ bench: .venv/installed  ## time the package against torch's own attention and ag
 
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) tools/make_environment.py .venv
-	$(RUN) -m pip install -r requirements.txt -e ".[book,dev]" && touch $@
+	$(RUN) -m pip install --no-compile -r requirements.txt -e ".[book,dev]" && touch $@

@@ -1,5 +1,6 @@
 """What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, patience, the summary."""
 
+import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
@@ -12,6 +13,23 @@ import torch
 from hypothesis import HealthCheck, settings
 
 torch.set_num_threads(1)
+
+
+def _where_shapes_are_stated(decorator: Callable[..., Any]) -> Callable[..., Any]:
+    """jaxtyping's decorator, for classes and for functions that state the shape of an array.
+
+    It takes longer than most other functions do, and the tests call those a million times: half of the tests' time. Their types
+    are left to the static checkers.
+    """
+
+    def chosen(**settings: Any) -> Callable[[Any], Any]:
+        decorate = decorator(**settings)
+        return lambda thing: decorate(thing) if inspect.isclass(thing) or "jaxtyping" in str(thing.__annotations__) else thing
+
+    return chosen
+
+
+jaxtyping.jaxtyped = _where_shapes_are_stated(jaxtyping.jaxtyped)
 settings.register_profile(
     "attnlib", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )

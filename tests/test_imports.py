@@ -10,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jaxtyping
 import pytest
+import torch
 
 import attnlib
 
@@ -395,3 +397,11 @@ def test_a_docstring_says_shapes_and_errors(name):
         assert SHAPE.search(text), f"{name} says nothing about shapes"
     if not dataclasses.is_dataclass(thing) and [p for p in signature.parameters if p != "self"]:
         assert ERROR.search(text), f"{name} says nothing about errors"
+
+
+def test_stated_shapes_are_checked_while_tests_run():
+    """By jaxtyping, where a function of the package says what shape it takes."""
+    from attnlib.hopfield import hopfield_energy
+
+    with pytest.raises(jaxtyping.TypeCheckError):
+        hopfield_energy(torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64))
