@@ -28,7 +28,8 @@ SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 
 ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention"), ("heads",))
 ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
-ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
+ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
@@ -353,6 +354,9 @@ def size_of(symbol: str, about: SimpleNamespace) -> int:
     sizes = dict(about.world.sizes)
     if symbol in sizes:
         return sizes[symbol]
+    sites = getattr(about.module, "sites", None)
+    if symbol == "n" and isinstance(sites, int):
+        return min(SIZES["n"], sites)
     own = getattr(about.module, symbol, None)
     if isinstance(own, int) and not isinstance(own, bool):
         return own
@@ -492,7 +496,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
     "flat_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
     "almeida_thouless.m": lambda about: 0.3 * _draw(about, "n"),
-    "Gaussian.covariance": lambda about: 1.5,
+    "Gaussian.covariance": lambda about: (1.5 * torch.eye(size_of("d", about))).to(about.world.dtype),
     "chains": lambda about: 4,
     "sweeps": lambda about: 6,
     "burn_in": lambda about: 2,
@@ -529,6 +533,9 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
+    **dict.fromkeys(
+        (f"{name}.tolerance" for name in ("fixed_point", "naive_mean_field", "tap", "adaptive_tap")), lambda about: 1e-6
+    ),
     "longest": lambda about: 3,
     "context_dim": lambda about: 6,
     "head_dim": lambda about: 2,

@@ -89,7 +89,7 @@ class PatchClassifier(nn.Module):
 
     def tokens(self, images: Float[Tensor, "*batch height width"]) -> Float[Tensor, "*batch n dim"]:
         """The tokens of pictures, ``[*batch, 1 + patches, dim]``, the extra one first. Errors are those of the call."""
-        check_floating(images=images)
+        check_floating(images=images, fields=self.fields)
         if tuple(images.shape[-2:]) != self.image:
             raise ValueError(f"images has shape {tuple(images.shape)}; expected [*batch, {self.image[0]}, {self.image[1]}]")
         seen = self.embed(patches(differentiable(images) if torch.is_grad_enabled() else images, self.patch))
@@ -99,7 +99,11 @@ class PatchClassifier(nn.Module):
 
     def forward(self, images: Float[Tensor, "*batch height width"]) -> Float[Tensor, "*batch classes"]:
         """Logits of each picture: see the class for shapes and errors."""
-        response: Tensor = self.mixer(self.tokens(images))
+        tokens = self.tokens(images)
+        try:
+            response: Tensor = self.mixer(tokens)
+        except ValueError as error:
+            raise type(error)(f"images became tokens that the mixer does not take: {error}") from error
         logits: Tensor = self.readout(response[..., 0, :])
         return check_result(logits, "images or the parameters are")
 

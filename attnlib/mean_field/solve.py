@@ -26,6 +26,10 @@ class FixedPoint:
 
     ``residual [*batch]`` is the largest component of ``f(z) - z`` at exactly the solution returned, ``iterations [*batch]`` the
     evaluations of ``f`` until then, ``converged [*batch]`` whether the residual is within the tolerance.
+
+    >>> found = fixed_point(lambda z: z / 2 + 1, torch.zeros(1), method="newton")
+    >>> found.solution, found.iterations
+    (tensor([2.]), tensor(2))
     """
 
     solution: Float[Tensor, "*batch k"]
