@@ -554,7 +554,7 @@ def _has_tensors(value: object) -> bool:
 
 
 MAY_NOT_FIT = {"PatchClassifier.dtype", "MeanFieldAttention.largest"}
-"""What is right in itself, and need not fit what it is called with: a mixer of another dtype, couplings of an unstable system."""
+"""What is right in itself, and need not fit what it is called with: a mixer of another dtype, an unstable system."""
 
 TRUSTED = {"Heads"}
 """Records whose numbers were looked at before, which a second look in every call of a mixer would only slow down."""
