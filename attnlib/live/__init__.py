@@ -8,6 +8,7 @@ from attnlib.live.digit_recall import DigitRecall
 from attnlib.live.flatland import Flatland
 from attnlib.live.hop_lab import HopLab
 from attnlib.live.iteration import Iteration
+from attnlib.live.saddle_explorer import SaddleExplorer
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 from attnlib.live.spin_lab import SpinLab
@@ -22,6 +23,7 @@ __all__ = [
     "HopLab",
     "Iteration",
     "LiveFigure",
+    "SaddleExplorer",
     "ScoreLab",
     "SoftmaxThermometer",
     "SpinLab",
