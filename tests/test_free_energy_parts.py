@@ -14,6 +14,7 @@ from attnlib.free_energy import (
     coupling_response,
     field_couplings,
     saddle_point,
+    saddle_potential,
     semidefinite_bound,
     spherical_point,
     vector_heat_bath,
@@ -169,6 +170,27 @@ def test_the_module_is_minus_the_derivative_of_its_free_energy(kind):
     close(mixer(x), alone, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["free", "tanh", "softmax"])
+def test_with_one_multiplier_it_is_the_spherical_model(kind):
+    """One z for each head and member; the response is minus the derivative of what is least at that z."""
+    mixer, x = module(kind, beta=0.8, lengths="total"), normal(3, 2, 5, 6)
+    heads, record = mixer.split(x), mixer.explain(x)
+    h = heads.query.detach().requires_grad_()
+    J = (record.J / 0.8).detach() if kind == "free" else field_couplings(h, mixer.kernel, form=kind, strength=0.5 / 0.8)
+    point = spherical_point(J.detach(), h.detach().unsqueeze(-3), beta=0.8)
+    close(record.z, 0.8 * point.z.expand(3, 2, 2, 5), atol=1e-11)
+    close(record.m, point.m.squeeze(-3), atol=1e-11)
+    overlaps = record.m.square().mean(-1).detach()
+    chi = torch.linalg.inv(torch.diag_embed(record.z) - record.J).detach().diagonal(dim1=-2, dim2=-1)
+    close((overlaps + chi).mean(-1), torch.ones(3, 2, 2).double(), atol=1e-11)
+    assert (overlaps + chi - 1).abs().max() > 0.01  # and each by itself is not
+    at = point.z.expand(3, 2, 2, 5)
+    (slope,) = torch.autograd.grad((saddle_potential(at, J, h, beta=0.8) / 0.8).sum(), h)
+    close((record.m + record.feedback).detach(), 3 * slope, atol=1e-11)
+    close(mixer(x), record.output, atol=1e-12)
+    assert torch.autograd.gradcheck(mixer, (normal(2, 4, 6).requires_grad_(),))
+
+
 @pytest.mark.parametrize("kind", ["tanh", "softmax"])
 def test_it_is_equivariant_only_if_the_couplings_are(kind):
     x, order = normal(2, 5, 6), torch.tensor([3, 0, 4, 1, 2])
@@ -193,6 +215,7 @@ def test_what_the_parts_refuse():
     for call, words in (
         (lambda: VectorSpinAttention(6), "sites is None; expected the largest number of tokens"),
         (lambda: VectorSpinAttention(6, couplings="relu"), "couplings is 'relu'"),
+        (lambda: VectorSpinAttention(6, sites=3, lengths="some"), "lengths is 'some'"),
         (lambda: VectorSpinAttention(6, 5, sites=3), "context_dim is 5; expected None or dim"),
         (lambda: module("free")(normal(2, 10, 6)), "x has 10 tokens, a query each; expected at most 9"),
         (lambda: module("free")(x, x), "context is given; expected None"),

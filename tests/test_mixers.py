@@ -98,6 +98,18 @@ class TestVectorSpinAttentionWithCouplingsLikeAttentions(MixerSuite):
     crosses = False
 
 
+class TestVectorSpinAttentionWithOneMultiplier(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"sites": 5, "lengths": "total"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithOneMultiplierAndTheFieldsCouplings(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
+    crosses = False
+
+
 def recipe():
     """The mixer in CONTRIBUTING.md, as a module."""
     text = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")

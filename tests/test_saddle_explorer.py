@@ -1,6 +1,7 @@
 """The saddle explorer from Python: numbers against formulas of its own, what it refuses, what a notebook gets."""
 
 import html
+import itertools
 import json
 import math
 import re
@@ -97,7 +98,7 @@ def test_a_descent_stays_inside_and_goes_down(beta, J, b, rule):
     path, left = figure.descent()
     heights = [potential(torch.tensor(z, dtype=torch.float64), beta, J, b).item() for z in path]
     assert all(z[0] > 0 and z[0] * z[1] > J**2 for z in path)
-    assert all(after <= before + 2e-12 for before, after in zip(heights, heights[1:], strict=False))
+    assert all(after <= before + 2e-12 for before, after in itertools.pairwise(heights))
     assert len(path) == len(left)
     if rule == "exact":
         assert left[-1] <= 1e-9

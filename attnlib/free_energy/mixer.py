@@ -14,8 +14,9 @@ from attnlib._values import check_finite, refuted
 from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.free_energy.feedback import Slopes, couplings_and_slopes, feedback
-from attnlib.free_energy.newton import solved
-from attnlib.free_energy.system import default_tolerance
+from attnlib.free_energy.newton import SaddlePoint, solved
+from attnlib.free_energy.spectral import solved as spherical
+from attnlib.free_energy.system import default_tolerance, resolved
 from attnlib.mean_field import stable_scale, symmetric_couplings
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.systems import together_by
@@ -25,6 +26,9 @@ Couplings = Literal["free", "tanh", "softmax"]
 
 Response = Literal["full", "mean"]
 """All of ``-dF/dh_i``, or ``<s_i>`` alone, without what the motion of the couplings adds."""
+
+Lengths = Literal["each", "total"]
+"""What is fixed: the length of every spin, by a z for each; or the sum of all squared lengths, by one z."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class VectorSpinAttention(Mixer):
         response: ``"full"`` (default) or ``"mean"``; the same for free couplings.
         largest: the largest eigenvalue that ``beta J`` starts with, about; default 0.5. No value is too large: z follows.
         tolerance, max_steps, on_failure: of :func:`saddle_point`.
+        lengths: ``"each"`` (default), a z for each spin as in :func:`saddle_point`; or ``"total"``, one z for all spins of a
+            system, as in :func:`spherical_point`: free couplings without a mask are then diagonalised once for the whole batch.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
 
@@ -114,6 +120,7 @@ class VectorSpinAttention(Mixer):
         tolerance: float | int | None = None,
         max_steps: int = 100,
         on_failure: OnFailure = "error",
+        lengths: Lengths = "each",
     ) -> None:
         if context_dim is not None and context_dim != dim:
             raise ValueError(f"context_dim is {context_dim!r:.40}; expected None or dim, {dim!r:.40}: a context is not taken")
@@ -135,7 +142,8 @@ class VectorSpinAttention(Mixer):
         check_choice("couplings", couplings, ("free", "tanh", "softmax"))
         check_choice("response", response, ("full", "mean"))
         check_choice("on_failure", on_failure, ("error", "warn"))
-        self.form, self.response = couplings, response
+        check_choice("lengths", lengths, ("each", "total"))
+        self.form, self.response, self.lengths = couplings, response, lengths
         self.sites = None if sites is None else check_count("sites", sites)
         largest = check_number("largest", largest, above=0)
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
@@ -235,8 +243,7 @@ class VectorSpinAttention(Mixer):
                 h = h.unsqueeze(-3) * mask.unsqueeze(-1).to(h.dtype)
                 beta = beta.unsqueeze(-3) if isinstance(beta, Tensor) else beta
             J, slopes, kernel = self._couplings(h, mask)
-            J = (beta * J).expand(*h.shape[:-1], n)
-            fields = beta * h
+            J, fields = beta * J, beta * h
             limit = torch.finfo(h.dtype).max ** 0.25 / n
             hot = max(check_finite(**{"x times beta": fields, "couplings times beta": J}))
             if hot > limit:
@@ -246,7 +253,7 @@ class VectorSpinAttention(Mixer):
             if hot > 50 and h.dtype == torch.float32:  # too few digits would be left of V
                 J, fields = J.double(), fields.double()
             tolerance = default_tolerance(h.dtype) if self.tolerance is None else self.tolerance
-            found = solved(J, fields, None, tolerance, self.max_steps, self.on_failure)
+            found = self._solved(J, fields, tolerance)
             m, z, more = found.m, found.z.unsqueeze(-1), torch.zeros_like(h)
             if slopes is not None and kernel is not None and self.response == "full":
                 more = feedback(h, d * found.overlaps.to(h.dtype), kernel, slopes)
@@ -254,6 +261,23 @@ class VectorSpinAttention(Mixer):
                 m, z, more = (together_by(mask, t.flatten(-2), t.shape[-1]) for t in (m, z, more))
             return m, more, z.squeeze(-1), (found.residual, found.iterations, found.converged)
 
+    def _solved(self, J: Tensor, h: Tensor, tolerance: float) -> SaddlePoint:
+        """Solve couplings that broadcast to ``[*batch, n, n]`` in fields ``[*batch, n, d]``, with one z or with many."""
+        whole = J.expand(*h.shape[:-1], h.shape[-2])
+        if self.lengths == "each":
+            return solved(whole, h, None, tolerance, self.max_steps, self.on_failure)
+        if J.ndim == 3 and len(J) == h.shape[-3]:  # the same for all of the batch: a system for each head, in many fields
+            together = h.reshape(-1, *h.shape[-3:]).transpose(0, 1)
+            found = spherical(J, together, tolerance, self.max_steps, self.on_failure)
+            z, residual, iterations, converged = (t.mT.reshape(h.shape[:-2]) for t in (found[0], *found[2:]))
+        else:
+            found = spherical(whole, h.unsqueeze(-3), tolerance, self.max_steps, self.on_failure)
+            z, residual, iterations, converged = (t.squeeze(-1) for t in (found[0], *found[2:]))
+        z = z.unsqueeze(-1).expand(h.shape[:-1])
+        at = resolved(whole, h, z)
+        return SaddlePoint(z, at.m, at.chi, residual, iterations, converged)
+
     def extra_repr(self) -> str:
         """Sizes and what couples the spins, for printing."""
-        return f"{super().extra_repr()}, sites={self.sites}, couplings={self.form!r}, response={self.response!r}"
+        own = f"sites={self.sites}, couplings={self.form!r}, response={self.response!r}, lengths={self.lengths!r}"
+        return f"{super().extra_repr()}, {own}"

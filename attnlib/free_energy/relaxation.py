@@ -32,8 +32,8 @@ def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-
     .. math:: \max_{s_i = \pm 1} \tfrac12 s J s \;\le\; \max_{X \succeq 0,\, X_{ii} = 1} \tfrac12 \mathrm{Tr}\, J X
         \;=\; \min_{\mathrm{diag}(z) \succeq J} \tfrac12 \sum_i z_i
 
-    At zero field ``phi / beta`` is the right side with ``-ln det(diag(z) - J) / (2 beta)`` for a barrier. Its minimum gives both
-    sides, ``X = V^-1 / beta``, and they differ by ``n / (2 beta)``, whatever J is. So beta is chosen by the gap.
+    At zero field ``phi / beta`` is the right side with ``-ln det(diag(z) - J) / (2 beta)`` for a barrier. Its minimum gives
+    both sides, ``X = V^-1 / beta``, and they differ by ``n / (2 beta)``, whatever J is. So beta is chosen by the gap.
 
     Args:
         J: couplings, ``[*batch, n, n]``, symmetric with a zero diagonal.

@@ -198,7 +198,7 @@ class SaddleExplorer(LiveFigure):
         border = [
             (edge * (MOST_Z / edge) ** (k / 40), self.coupling**2 / (edge * (MOST_Z / edge) ** (k / 40))) for k in range(41)
         ]
-        forbidden = f"M{at((0, 0))}L{at((0, MOST_Z))}L{'L'.join(map(at, border))}L{at((MOST_Z, 0))}z"
+        forbidden = f"M{at((0.0, 0.0))}L{at((0.0, MOST_Z))}L{'L'.join(map(at, border))}L{at((MOST_Z, 0.0))}z"
         rings = "".join(
             f'<path d="M{"L".join(map(at, ring))}z" fill="none" stroke="#0072b2" stroke-opacity="0.55"/>'
             for ring in _rings(said["z"], J, h, self.beta)
