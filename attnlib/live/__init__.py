@@ -12,6 +12,7 @@ from attnlib.live.saddle_explorer import SaddleExplorer
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 from attnlib.live.spin_lab import SpinLab
+from attnlib.live.tokens_as_fields import TokensAsFields
 
 __all__ = [
     "AlignmentFilm",
@@ -27,4 +28,5 @@ __all__ = [
     "ScoreLab",
     "SoftmaxThermometer",
     "SpinLab",
+    "TokensAsFields",
 ]
