@@ -253,7 +253,7 @@ class VectorSpinAttention(Mixer):
             if hot > 50 and h.dtype == torch.float32:  # too few digits would be left of V
                 J, fields = J.double(), fields.double()
             tolerance = default_tolerance(h.dtype) if self.tolerance is None else self.tolerance
-            found = self._solved(J, fields, tolerance)
+            found = self._solved(J, fields, tolerance, mask)
             m, z, more = found.m, found.z.unsqueeze(-1), torch.zeros_like(h)
             if slopes is not None and kernel is not None and self.response == "full":
                 more = feedback(h, d * found.overlaps.to(h.dtype), kernel, slopes)
@@ -261,17 +261,18 @@ class VectorSpinAttention(Mixer):
                 m, z, more = (together_by(mask, t.flatten(-2), t.shape[-1]) for t in (m, z, more))
             return m, more, z.squeeze(-1), (found.residual, found.iterations, found.converged)
 
-    def _solved(self, J: Tensor, h: Tensor, tolerance: float) -> SaddlePoint:
+    def _solved(self, J: Tensor, h: Tensor, tolerance: float, there: Tensor | None) -> SaddlePoint:
         """Solve couplings that broadcast to ``[*batch, n, n]`` in fields ``[*batch, n, d]``, with one z or with many."""
         whole = J.expand(*h.shape[:-1], h.shape[-2])
         if self.lengths == "each":
             return solved(whole, h, None, tolerance, self.max_steps, self.on_failure)
-        if J.ndim == 3 and len(J) == h.shape[-3]:  # the same for all of the batch: a system for each head, in many fields
+        if there is None and J.ndim == 3:  # the same for all of the batch: a system for each head, in many fields
             together = h.reshape(-1, *h.shape[-3:]).transpose(0, 1)
             found = spherical(J, together, tolerance, self.max_steps, self.on_failure)
             z, residual, iterations, converged = (t.mT.reshape(h.shape[:-2]) for t in (found[0], *found[2:]))
         else:
-            found = spherical(whole, h.unsqueeze(-3), tolerance, self.max_steps, self.on_failure)
+            there = None if there is None else there.expand(h.shape[:-1])
+            found = spherical(whole, h.unsqueeze(-3), tolerance, self.max_steps, self.on_failure, there)
             z, residual, iterations, converged = (t.squeeze(-1) for t in (found[0], *found[2:]))
         z = z.unsqueeze(-1).expand(h.shape[:-1])
         at = resolved(whole, h, z)

@@ -101,16 +101,26 @@ def spherical_point(
 
 
 def solved(
-    J: Tensor, h: Tensor, tolerance: float, max_steps: int, on_failure: OnFailure
+    J: Tensor, h: Tensor, tolerance: float, max_steps: int, on_failure: OnFailure, there: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """z, means, residual, iterations and converged, of couplings and fields that have beta in them."""
+    """z, means, residual, iterations and converged, of couplings and fields that have beta in them.
+
+    Some spins may not be ``there [*batch, n]``. They have no fields and couplings, and their lengths do not count; their modes
+    are moved below all others, so that the top one is of those that are there.
+    """
+    kept = torch.ones_like(J[..., 0]) if there is None else there.to(J.dtype)
+    if there is not None:
+        J = J - torch.diag_embed((1 - kept) * (1 + J.detach().abs().sum(-1).amax(-1, keepdim=True)))
     with torch.no_grad():
         values, vectors = torch.linalg.eigh(J.detach())
         along = vectors.mT.unsqueeze(-3) @ h.detach()  # fields along the eigenvectors, [*batch, fields, n, d]
         top = values[..., -1:]
         gaps = (top - values).unsqueeze(-2)
         z_top = top[..., 0].unsqueeze(-1)
-        x, residual, iterations, converged = _climbed(gaps, along.square().mean(-1), z_top, tolerance, max_steps)
+        parts = kept.unsqueeze(-2) @ vectors.square()  # of each mode, how much lies on spins that are there
+        count = kept.sum(-1, keepdim=True)
+        known = gaps, along.square().mean(-1), parts, count, z_top
+        x, residual, iterations, converged = _climbed(*known, tolerance, max_steps)
         z = x + z_top
     if verdict(lambda: converged.all()) is False:
         report_failure(
@@ -122,30 +132,31 @@ def solved(
         )
     chi = 1 / (x.unsqueeze(-1) + gaps)
     if transforming():
-        z, m = _stepped(J, h, z)
+        z, m = _stepped(J, h, z, kept)
     elif torch.is_grad_enabled() and (J.requires_grad or h.requires_grad):
-        z, m = _Shared.apply(J, h, z, chi, vectors)
+        z, m = _Shared.apply(J, h, z, chi, vectors, kept)
     else:
         m = vectors.unsqueeze(-3) @ (chi.unsqueeze(-1) * along)
     return z, m, residual, iterations, converged
 
 
 def _climbed(
-    gaps: Tensor, weights: Tensor, top: Tensor, tolerance: float, max_steps: int
+    gaps: Tensor, weights: Tensor, parts: Tensor, count: Tensor, top: Tensor, tolerance: float, max_steps: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """x, residual, iterations and converged, each ``[*batch, fields]``, for gaps and weights ``[*batch, fields, n]``."""
-    n, eps = gaps.shape[-1], torch.finfo(gaps.dtype).eps
+    """x, residual, iterations and converged, each ``[*batch, fields]``, for gaps, weights and parts ``[*batch, fields, n]``."""
+    eps, nobody = torch.finfo(gaps.dtype).eps, count == 0
+    n = count.clamp(min=1)
     # the largest eigenvalue alone, and all of them: s is at least the one, so its root is not below that of the one
-    x = (1 + (1 + 4 * n * weights[..., -1]).sqrt()) / (2 * n)
+    x = torch.where(nobody, 2.0, (1 + (1 + 4 * n * weights[..., -1]).sqrt()) / (2 * n))
     iterations = torch.zeros_like(x, dtype=torch.int64)
-    done = torch.zeros_like(x, dtype=torch.bool)
+    done = nobody.expand(x.shape)
     blind = not looking() or verdict(lambda: torch.isfinite(x).all()) is None
-    residual = torch.full_like(x, torch.finfo(x.dtype).max)
+    residual = torch.full_like(x, torch.finfo(x.dtype).max).masked_fill(done, 0.0)
     for _ in range(min(max_steps, BLIND) if blind else max_steps):
         chi = 1 / (x.unsqueeze(-1) + gaps)
         fields = weights * chi
-        total = (chi * (1 + fields)).mean(-1)
-        fall = (chi.square() * (1 + 2 * fields)).mean(-1)
+        total = (chi * (parts + fields)).sum(-1) / n
+        fall = (chi.square() * (parts + 2 * fields)).sum(-1) / n
         iterations = iterations + ~done
         before, residual = residual, torch.where(done, residual, (total - 1).abs())
         rounding = 4 * eps * fall * (x + top).abs()
@@ -163,14 +174,15 @@ def _inverse(J: Tensor, z: Tensor) -> Tensor:
     return inverse_of(torch.linalg.cholesky_ex(z[..., None, None] * eye - J.unsqueeze(-3)).L)
 
 
-def _stepped(J: Tensor, h: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+def _stepped(J: Tensor, h: Tensor, z: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
     """From the solution two steps of Newton's, which know two derivatives, for the transforms of ``torch.func``."""
-    n, d = h.shape[-2:]
+    d, kept = h.shape[-1], kept.unsqueeze(-2)
     for _ in range(2):
         whole = _inverse(J, z)
         m = whole @ h
-        missing = n - whole.diagonal(dim1=-2, dim2=-1).sum(-1) - m.square().sum((-2, -1)) / d
-        z = z - missing / (whole.square().sum((-2, -1)) + 2 * (m * (whole @ m)).sum((-2, -1)) / d)
+        missing = (kept * (1 - whole.diagonal(dim1=-2, dim2=-1) - m.square().sum(-1) / d)).sum(-1)
+        fall = (kept * (whole.square().sum(-1) + 2 * (m * (whole @ m)).sum(-1) / d)).sum(-1)
+        z = z - missing / torch.where(fall == 0, 1.0, fall)
     return z, _inverse(J, z) @ h
 
 
@@ -178,14 +190,14 @@ class _Shared(torch.autograd.Function):
     """z and the means it gives, and gradients by the implicit function theorem, all along the same eigenvectors."""
 
     @staticmethod
-    def forward(ctx: Any, J: Tensor, h: Tensor, z: Tensor, chi: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, J: Tensor, h: Tensor, z: Tensor, chi: Tensor, vectors: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
         found = z.clone(), vectors.unsqueeze(-3) @ (chi.unsqueeze(-1) * (vectors.mT.unsqueeze(-3) @ h))
-        ctx.save_for_backward(J, *found, chi, vectors)
+        ctx.save_for_backward(J, *found, chi, vectors, kept)
         return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        J, z, m, chi, vectors = ctx.saved_tensors
+        J, z, m, chi, vectors, kept = ctx.saved_tensors
         of_z, of_m = gradients
         d = m.shape[-1]
         again = torch.is_grad_enabled()  # second derivatives are asked for: eigenvectors have none where eigenvalues meet
@@ -195,10 +207,14 @@ class _Shared(torch.autograd.Function):
         def through(rows: Tensor) -> Tensor:
             return axes @ (chi.unsqueeze(-1) * (axes.mT @ rows)) if whole is None else whole @ rows
 
-        trace = chi.square().sum(-1) if whole is None else whole.square().sum((-2, -1))
+        if whole is None:
+            trace = (chi.square() * (kept.unsqueeze(-2) @ vectors.square())).sum(-1)
+        else:
+            trace = (whole.square().sum(-1) * kept.unsqueeze(-2)).sum(-1)
         by_h = through(of_m)
         answered = through(m)
         curvature = trace / 2 + (m * answered).sum((-2, -1)) / d
+        curvature = torch.where(curvature == 0, 1.0, curvature)  # where nobody is there
         share = ((of_z - (by_h * m).sum((-2, -1))) / curvature)[..., None, None]
         by_h = by_h + share * answered / d
         rows = (by_h.transpose(-3, -2).flatten(-2), m.transpose(-3, -2).flatten(-2))  # [*batch, n, fields * d]
@@ -207,4 +223,4 @@ class _Shared(torch.autograd.Function):
             by_J = by_J + (vectors * (share[..., 0] * chi.square()).sum(-2, keepdim=True)) @ vectors.mT / 2
         else:
             by_J = by_J + (share * (whole @ whole)).sum(-3) / 2
-        return (by_J + by_J.mT) / 2, by_h, None, None, None
+        return (by_J + by_J.mT) / 2, by_h, None, None, None, None
