@@ -19,7 +19,7 @@ SIZES = (32, 128, 256)
 
 
 def system(n: int, width: int, batch: int) -> tuple[Tensor, Tensor]:
-    """Draw couplings ``[n, n]`` as the module does, the largest eigenvalue a half, and normalised fields ``[batch, n, width]``."""
+    """Draw couplings ``[n, n]`` with a largest eigenvalue of a half, and normalised fields ``[batch, n, width]``."""
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randn(n, n, generator=generator, dtype=torch.float64).triu(1) / (4 * n**0.5)
     fields = torch.randn(batch, n, width, generator=generator, dtype=torch.float64)
@@ -69,7 +69,7 @@ ENTRY = Entry(
     title="Vector spins at the saddle point, float64",
     contestants={
         "ours": "attnlib.free_energy.saddle_point or spherical_point, checks included",
-        "bound": "lower bound: the factorisations, inverses and products of as many steps; or one eigendecomposition, two products",
+        "bound": "lower bound: the factorisations, inverses and products of as many steps; or one eigendecomposition",
     },
     reference="ours",
     cases=cases,
