@@ -18,7 +18,7 @@ from attnlib.exercises._check import PAGES
 from attnlib.exercises._compare import agrees, tolerance
 from attnlib.exercises._exercise import Misuse
 from attnlib.exercises._parts import Parts
-from attnlib.free_energy import saddle_gradient, saddle_point
+from attnlib.free_energy import coupling_response, field_couplings, saddle_gradient, saddle_hessian, saddle_point
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
 DTYPES = [torch.float64, torch.float32]
@@ -160,6 +160,18 @@ def newton(J, c, beta):
     return V
 
 
+def by_autograd(chi, m, g):
+    """From chi and m back to the system, and through its solution."""
+    inverse = torch.linalg.inv(chi)
+    J = torch.diag(inverse.diagonal()) - inverse
+    h = inverse @ m
+    z = inverse.diagonal()
+    slope = torch.func.jacrev(lambda h: saddle_gradient(z, (J + J.mT) / 2, h))(h)
+    by_z = torch.func.jacrev(lambda z: torch.linalg.solve(torch.diag(z) - J, h))(z)
+    moved = -torch.linalg.solve(saddle_hessian(z, (J + J.mT) / 2, h), slope.flatten(1)).unflatten(1, h.shape)
+    return chi @ g + torch.einsum("ia,iak,kjb->jb", g, by_z, moved)
+
+
 RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
@@ -190,6 +202,13 @@ RIGHT = {
     "5a.2 by the gradient": ("5a.2", lambda z, J, h, b: 1 - 2 / b * saddle_gradient(z, J, h, beta=b)),
     "5a.3 by autograd": ("5a.3", lambda z, J, h, b: torch.func.jacfwd(lambda z: saddle_gradient(z, J, h, beta=b))(z)),
     "5a.4 by the package": ("5a.4", lambda J, h, b: saddle_point(J, h, beta=b).z),
+    "5b.1 by powers": (
+        "5b.1",
+        lambda z, J, h, terms: sum(torch.linalg.matrix_power(J / z[:, None], k) for k in range(terms)) @ (h / z[:, None]),
+    ),
+    "5b.2 by the package": ("5b.2", lambda h, g: field_couplings(h, form="softmax", strength=g)),
+    "5b.3 by the package": ("5b.3", lambda h, pairs, g: coupling_response(h, pairs, strength=g)),
+    "5b.4 by autograd": ("5b.4", by_autograd),
     "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
 }
 

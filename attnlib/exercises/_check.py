@@ -22,6 +22,7 @@ PAGES = {
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
     "5a": "attnlib.exercises.vector_spins",
+    "5b": "attnlib.exercises.vector_spin_attention",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 
