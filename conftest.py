@@ -1,9 +1,18 @@
-"""For every test and every kernel that runs a notebook, wherever pytest is started: one thread, no progress bars, patience."""
+"""For every test and every kernel that runs a notebook, wherever pytest is started: one thread, no progress bars, patience.
+
+And after the cells of each page, that executing it again changes no byte.
+"""
 
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")
 
+import course
 import pytest
 import torch
 
@@ -38,7 +47,46 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """And what a cell has printed may come late: nbval gives up five seconds after the kernel's reply."""
+    """What a cell has printed may come late: nbval gives up five seconds after the kernel's reply. After a page, its bytes."""
+    pages: dict[pytest.Collector, list[pytest.Item]] = {}
     for item in items:
         if hasattr(item, "output_timeout"):
             item.output_timeout = PATIENCE
+            pages.setdefault(item.parent, []).append(item)
+    for page, cells in pages.items():
+        items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
+
+
+class SameBytes(pytest.Item):
+    """Executing a page again changes no byte of it. The run is the one in which nbval has just compared its cells.
+
+    Where a byte differs, another processor has perhaps made the committed file: measured values and pictures may differ between
+    processors. Then the page is executed twice here, and these two are compared; whatever else differs, nbval has found.
+    """
+
+    def __init__(self, *, cells: list[pytest.Item], **given: object) -> None:
+        super().__init__(**given)
+        self.cells = cells
+
+    def runtest(self) -> None:
+        """Compare the file as nbval's run would write it with the file that is there."""
+        from execute_notebooks import written
+
+        ran = [cell.test_outputs for cell in self.cells]
+        if None not in ran and written(self.path, ran) == self.path.read_text(encoding="utf-8"):
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            first, again = (executed(self.path, Path(folder)) for _ in range(2))
+        assert again == first
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where it stands, for pytest's report."""
+        return self.path, 0, f"{self.path.name}: {self.name}"
+
+
+def executed(page: Path, folder: Path) -> str:
+    """The file of a page that is executed anew, without touching it."""
+    tool, other = course.ROOT / "tools" / "execute_notebooks.py", Path(shutil.copy(page, folder))
+    done = subprocess.run([sys.executable, tool, "--patient", other], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return other.read_text(encoding="utf-8")

@@ -8,10 +8,13 @@ mixer. After every step of training the couplings are scaled so that the largest
 
 - ``search``: 300 steps at rates that are three times apart, from 0.01 on and as far as the best is at the edge, on two folds of
   the pictures that fold 0 learns from. The rate with the most right answers is kept, the lower of two that are equally good.
-- ``runs``: with that rate, each of five folds, so that every one of the 1,797 pictures is tested once; 300 and 1,000 steps,
-  and 3,000 for one mixer of each kind. The pictures that are misread are listed, so that two mixers can be compared picture
-  by picture.
+  Where runs of 3,000 steps are made there is a search of that length too, from the rates around the best of the short one.
+- ``runs``: with that rate, each of five folds, so that every one of the 1,797 pictures is tested once; 300 steps, 1,000 where
+  the reaction is not the exact one, and 3,000 for one mixer of each kind. The pictures that are misread are listed, so that two
+  mixers can be compared picture by picture. Only fold 0 is tested on pictures that no search has seen.
 - ``film``: one run with 16 patches, and how strongly each pair of spins is coupled as it learns.
+- ``bounds``: the beginning of that run, on each fold, with the bound on the largest eigenvalue kept in three ways: by scaling
+  all couplings, by taking the excess off the one mode that has it, or not at all.
 
 Every run is written to attnlib/data/results/digits.json as soon as it is done; a second call makes only what is missing.
 """
@@ -37,13 +40,14 @@ from torch import Tensor, nn
 from attnlib import ConvergenceWarning
 from attnlib.attention import PatchClassifier, SoftmaxAttention, teach_labels
 from attnlib.data import Images, digits
-from attnlib.mean_field import Binary, Gaussian, MeanFieldAttention, Spherical, flat_couplings
+from attnlib.mean_field import Binary, Gaussian, MeanFieldAttention, Spherical, flat_couplings, symmetric_couplings
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "digits.json"
 SETTINGS = {"patch": [2, 4], "d": 10, "batch": 32, "most": 0.95, "tolerance": 1e-4, "max_steps": 60, "folds": 5}
 PRIORS = {"gaussian": lambda d: Gaussian(1.0, d), "spherical": Spherical, "binary": lambda d: Binary()}
 SEARCH, RATES = 300, (0.01, 0.03, 0.1)
 STEPS = (300, 1000, 3000)
+LONG_SEARCH = 3000
 
 MEAN_FIELD = {
     "gaussian": {"prior": "gaussian", "onsager": "exact"},
@@ -63,7 +67,8 @@ MEAN_FIELD = {
 OTHERS = {"softmax block, 10 wide": {"width": 10}, "softmax block, 16 wide": {"width": 16}, "no mixer: 64 pixels": {}}
 NAMES = (*OTHERS, *MEAN_FIELD)
 LONGEST = {name: 1000 for name in MEAN_FIELD if name not in ("gaussian", "binary, none")}
-"""The longest runs are for one mixer of each kind: the others cost up to a hundred times as much."""
+LONGEST |= {"binary, exact": 300, "spherical, exact": 300}
+"""The longest runs are for one mixer of each kind; the exact reaction costs a hundred times as much as none."""
 
 
 class SoftmaxBlock(nn.Module):
@@ -152,7 +157,44 @@ def split(fold: int, settings: dict, searching: bool) -> tuple[Images, Images]:
     return digits().fold(0, folds)[0].fold(fold, folds) if searching else digits().fold(fold, folds)
 
 
-def trained(name: str, rate: float, steps: int, fold: int, settings: dict, *, searching: bool = False, watch=None, until=None):
+def clip(mixer: MeanFieldAttention, most: float) -> None:
+    """Take what passes the bound off the modes that have it, in place, and nothing off the others.
+
+    What is taken off has entries that couple a spin to itself, which are dropped; so it is done again, until the bound is kept
+    to a thousandth.
+    """
+    n, d = mixer.sites, mixer.head_dim
+    with torch.no_grad():
+        J = symmetric_couplings(mixer.couplings, **mixer.symmetries)
+        for _ in range(50):
+            values, modes = torch.linalg.eigh(flat_couplings(J)[0])
+            if values[-1] <= 1.001 * most:
+                break
+            excess = (modes * (values - most).clamp(min=0)) @ modes.mT
+            blocks = excess.reshape(n, d, n, d).transpose(1, 2)[None]
+            J = J - symmetric_couplings(blocks, **mixer.symmetries)
+        mixer.couplings.copy_(J)
+
+
+BOUNDS = {
+    "all modes scaled": lambda mixer, most: mixer.stabilise(most),
+    "only the top mode clipped": clip,
+    "no bound": lambda mixer, most: None,
+}
+
+
+def trained(
+    name: str,
+    rate: float,
+    steps: int,
+    fold: int,
+    settings: dict,
+    *,
+    searching: bool = False,
+    watch=None,
+    until=None,
+    bound: str = "all modes scaled",
+):
     """A classifier after ``steps`` steps (or ``until``, on the same schedule), the losses, and what it is tested on."""
     torch.set_num_threads(1)
     torch.manual_seed(fold)
@@ -161,7 +203,7 @@ def trained(name: str, rate: float, steps: int, fold: int, settings: dict, *, se
 
     def after(step: int) -> None:
         if name in MEAN_FIELD:
-            model.mixer.stabilise(settings["most"])
+            BOUNDS[bound](model.mixer, settings["most"])
         if watch:
             watch(step, model)
         if step == until:
@@ -232,13 +274,20 @@ def right(runs: list[dict]) -> float:
     return 1 - sum(len(r["wrong"]) for r in runs) / sum(r["tested"] for r in runs)
 
 
-def searched(name: str, runs: list[dict]) -> tuple[float | None, list[float]]:
-    """The best rate so far, and the rates that are still to be tried: the grid first, then on where the best is at its edge."""
-    tried = {rate: [r for r in runs if (r["stage"], r["name"], r["rate"]) == ("search", name, rate)] for rate in RATES}
-    tried |= {r["rate"]: [] for r in runs if r["stage"] == "search" and r["name"] == name and r["rate"] not in tried}
-    for rate in tried:
-        tried[rate] = [r for r in runs if (r["stage"], r["name"], r["rate"]) == ("search", name, rate)]
-    missing = [rate for rate, found in tried.items() if len(found) < 2]
+def searched(name: str, runs: list[dict], length: int = SEARCH) -> tuple[float | None, list[float]]:
+    """The best rate so far at a length, and the rates still to be tried: the grid, then on where the best is at its edge.
+
+    The grid of a long search is the best rate of the short one and its neighbours.
+    """
+    grid = RATES
+    if length >= LONG_SEARCH:
+        short, missing = searched(name, runs)
+        if short is None:
+            return None, []
+        grid = tuple(float(f"{short * factor:.0e}") for factor in (1 / 3, 1, 3))
+    mine = [r for r in runs if (r["stage"], r["name"], r["steps"]) == ("search", name, length)]
+    tried = {rate: [r for r in mine if r["rate"] == rate] for rate in {*grid, *(r["rate"] for r in mine)}}
+    missing = sorted(rate for rate, found in tried.items() if len(found) < 2)
     if missing:
         return None, missing
     best = max(sorted(tried), key=lambda rate: right(tried[rate]))
@@ -254,11 +303,12 @@ def due(names: list[str], runs: list[dict], settings: dict, search: int, steps: 
     have = {(r["stage"], r["name"], r["rate"], r["steps"], r["fold"]) for r in runs}
     found = []
     for length in steps:
-        for name in names:
-            best, rates = searched(name, runs)
-            searches = [("search", name, rate, search, fold) for rate in rates for fold in range(2)]
+        for name in (name for name in names if length <= LONGEST.get(name, math.inf)):
+            trial = LONG_SEARCH if length >= LONG_SEARCH else search
+            best, rates = searched(name, runs, trial)
+            searches = [("search", name, rate, trial, fold) for rate in rates for fold in range(2)]
             finals = [] if best is None else [("final", name, best, length, fold) for fold in range(settings["folds"])]
-            for key in searches + (finals if length <= LONGEST.get(name, math.inf) else []):
+            for key in searches + finals:
                 if key not in have:
                     have.add(key)
                     found.append(dict(zip(("stage", "name", "rate", "steps", "fold"), key)))
@@ -298,6 +348,41 @@ def film(settings: dict, steps: int, frames: tuple[int, ...], until: int | None 
     return found
 
 
+EARLY = tuple(range(0, 121, 10))
+
+
+def early(key: dict, settings: dict, steps: int, frames: tuple[int, ...]) -> dict:
+    """The beginning of the film's run on a fold, with the bound kept in one of the ways of ``BOUNDS``.
+
+    At the steps ``at``: the share of right answers, the loss, the largest eigenvalue of the couplings, its part in the sum of
+    the squares of all, and the root of the sum of the others' squares.
+    """
+    settings = settings | {"patch": [2, 2]}
+    _, test = split(key["fold"], settings, False)
+    found = key | {"at": [], "right": [], "loss": [], "largest": [], "top_share": [], "rest": []}
+
+    def watch(step: int, model: PatchClassifier) -> None:
+        if step in frames:
+            seen, mixer = judged(model, test), model.mixer
+            with torch.no_grad():
+                values = torch.linalg.eigvalsh(flat_couplings(symmetric_couplings(mixer.couplings, **mixer.symmetries))[0])
+            squares = values.square()
+            numbers = right([seen]), seen["loss"], values[-1], squares[-1] / squares.sum(), squares[:-1].sum().sqrt()
+            for name, number in zip(("right", "loss", "largest", "top_share", "rest"), numbers, strict=True):
+                found[name].append(rounded(float(number)))
+            found["at"].append(step)
+
+    trained(FILM["name"], FILM["rate"], steps, key["fold"], settings, watch=watch, until=frames[-1], bound=key["bound"])
+    return found
+
+
+def bounds_due(made: list[dict], settings: dict) -> list[dict]:
+    """The runs with one bound or another that are to be made."""
+    have = {(found["bound"], found["fold"]) for found in made}
+    wanted = [(bound, fold) for fold in range(settings["folds"]) for bound in BOUNDS]
+    return [{"bound": bound, "fold": fold} for bound, fold in wanted if (bound, fold) not in have]
+
+
 def measure(result: dict, names: list[str], quick: bool, jobs: int) -> Iterator[dict]:
     """Make what is missing, and hand over the result after every run."""
     search, steps = (4, (6,)) if quick else (SEARCH, STEPS)
@@ -312,6 +397,11 @@ def measure(result: dict, names: list[str], quick: bool, jobs: int) -> Iterator[
             break
     if not result.get("film"):
         result["film"] = film(settings, 4, (0, 2, 4)) if quick else film(settings, FILM["steps"], FRAMES)
+        yield result
+    length, frames = (4, (0, 2, 4)) if quick else (FILM["steps"], EARLY)
+    asked = [joblib.delayed(early)(key, settings, length, frames) for key in bounds_due(result["bounds"], settings)]
+    for found in joblib.Parallel(jobs, return_as="generator_unordered")(asked):
+        result["bounds"].append(found)
         yield result
 
 
@@ -340,6 +430,7 @@ def main(arguments: list[str] | None = None) -> None:
         "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "scikit-learn", "attnlib")}},
         "runs": earlier.get("runs", []),
         "film": earlier.get("film"),
+        "bounds": earlier.get("bounds", []),
     }
     for now in measure(result, options.only, options.quick, options.jobs):
         if target:

@@ -22,6 +22,7 @@ from attnlib.data import digits as all_digits
 from attnlib.data.recorded import recorded
 from attnlib.live import CouplingsFilm, FigureError
 from attnlib.live.couplings_film import kinds
+from attnlib.mean_field import flat_couplings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
 
@@ -53,11 +54,11 @@ def test_every_run_is_one_that_the_script_makes_and_none_is_there_twice():
     for stage, name, rate, steps, fold in keys:
         assert name in digits.NAMES
         if stage == "search":
-            assert steps == digits.SEARCH
+            assert steps in (digits.SEARCH, digits.LONG_SEARCH)
             assert fold in (0, 1)
         else:
             assert steps in digits.STEPS
-            assert rate == digits.searched(name, RECORD["runs"])[0]
+            assert rate == digits.searched(name, RECORD["runs"], max(digits.SEARCH, steps // 3000 * digits.LONG_SEARCH))[0]
 
 
 def test_the_folds_of_a_row_test_every_digit_once():
@@ -113,9 +114,10 @@ def test_a_search_sees_nothing_of_what_fold_0_is_tested_on():
 
 
 def test_the_search_goes_on_where_the_best_is_at_its_edge_and_stops_there():
-    def runs(shares):
+    def runs(shares, steps=300):
+        key = {"stage": "search", "name": "gaussian", "steps": steps, "tested": 100}
         return [
-            {"stage": "search", "name": "gaussian", "rate": rate, "tested": 100, "wrong": list(range(wrong)), "fold": fold}
+            key | {"rate": rate, "wrong": list(range(wrong)), "fold": fold}
             for rate, wrong in shares.items()
             for fold in range(2)
         ]
@@ -127,6 +129,11 @@ def test_the_search_goes_on_where_the_best_is_at_its_edge_and_stops_there():
     assert digits.searched("gaussian", runs(grid | {0.1: 2, 0.3: 3})) == (0.1, [])
     assert digits.searched("gaussian", runs(grid | {0.01: 2})) == (None, [0.003])
     assert digits.searched("gaussian", runs(grid | {0.01: 5})) == (None, [0.003])  # of two that are equal, the lower
+    long = digits.LONG_SEARCH
+    assert digits.searched("gaussian", runs({0.01: 9}), long) == (None, [])  # the short search comes first
+    assert digits.searched("gaussian", runs(grid), long) == (None, [0.01, 0.03, 0.09])
+    assert digits.searched("gaussian", runs(grid) + runs({0.01: 3, 0.03: 4, 0.09: 5}, long), long) == (None, [0.003])
+    assert digits.searched("gaussian", runs(grid) + runs({0.01: 5, 0.03: 4, 0.09: 5}, long), long) == (0.03, [])
 
 
 def test_a_quick_run_is_written_and_resumed(tmp_path, monkeypatch, capsys):
@@ -138,6 +145,7 @@ def test_a_quick_run_is_written_and_resumed(tmp_path, monkeypatch, capsys):
     assert {run["name"] for run in first["runs"]} == {"gaussian", "no mixer: 64 pixels"}
     assert len([run for run in first["runs"] if run["stage"] == "final"]) == 6
     assert first["film"]["at"] == [0, 2, 4]
+    assert {(made["bound"], made["fold"]) for made in first["bounds"]} == {(b, f) for b in digits.BOUNDS for f in range(3)}
     kept = [run for run in first["runs"] if (run["stage"], run["fold"]) != ("final", 2)]
     target.write_text(json.dumps(first | {"runs": kept}), encoding="utf-8")
     made, run = [], digits.run
@@ -146,6 +154,61 @@ def test_a_quick_run_is_written_and_resumed(tmp_path, monkeypatch, capsys):
     digits.main(few)
     assert made == [2, 2]
     capsys.readouterr()
+
+
+# The bound, kept in three ways
+
+
+def test_clipping_takes_from_the_modes_above_the_bound_only():
+    """Without self-couplings to drop, it is the nearest matrix with that largest eigenvalue: by its eigenvalues."""
+    torch.manual_seed(3)
+    mixer = digits.mean_field("binary, none, self-coupled", digits.SETTINGS | {"d": 3})
+    mixer.couplings.data *= 4
+    before = torch.linalg.eigvalsh(flat_couplings(mixer.explain(torch.zeros(1, 9, 3)).J[0]).double())
+    assert before[-1] > 1
+    digits.clip(mixer, 0.95)
+    after = torch.linalg.eigvalsh(flat_couplings(mixer.explain(torch.zeros(1, 9, 3)).J[0]).double())
+    assert after.tolist() == pytest.approx(before.clamp(max=0.95).tolist(), abs=1e-5)
+
+
+def test_clipping_keeps_symmetries_and_the_bound():
+    torch.manual_seed(3)
+    mixer = digits.mean_field("binary, none", digits.SETTINGS | {"d": 3})
+    mixer.couplings.data *= 4
+    drawn = mixer.explain(torch.zeros(1, 9, 3)).J[0]
+    digits.clip(mixer, 0.95)
+    J = mixer.couplings.detach()[0]
+    assert mixer.largest_eigenvalue().item() == pytest.approx(0.95, abs=1e-3)
+    assert torch.equal(J.diagonal().abs().max(), torch.tensor(0.0))
+    assert torch.allclose(J, J.permute(1, 0, 3, 2), atol=1e-7)
+    digits.clip(mixer, 5.0)
+    assert torch.allclose(J, mixer.couplings[0], atol=1e-7)  # where nothing passes nothing is done
+    scaled = drawn * 0.95 / torch.linalg.eigvalsh(flat_couplings(drawn))[-1]
+    assert (J - drawn).norm() < (scaled - drawn).norm()  # it takes off less than scaling does
+
+
+def test_the_record_has_every_bound_on_every_fold():
+    assert digits.bounds_due(RECORD["bounds"], RECORD["settings"]) == []
+    assert len(RECORD["bounds"]) == len(digits.BOUNDS) * RECORD["settings"]["folds"]
+    for made in RECORD["bounds"]:
+        assert made["at"] == list(digits.EARLY)
+        assert {len(made[key]) for key in ("right", "loss", "largest", "top_share", "rest")} == {len(digits.EARLY)}
+
+
+@pytest.mark.parametrize("bound", digits.BOUNDS)
+def test_the_beginning_with_each_bound_can_be_repeated(bound):
+    """Ten steps on one fold."""
+    (made,) = (made for made in RECORD["bounds"] if (made["bound"], made["fold"]) == (bound, 1))
+    again = digits.early({"bound": bound, "fold": 1}, RECORD["settings"], digits.FILM["steps"], (0, 10))
+    for key in ("largest", "top_share", "rest", "loss"):
+        assert again[key] == pytest.approx(made[key][:2], rel=0.02)
+
+
+def test_the_film_is_the_first_of_these_runs():
+    (made,) = (made for made in RECORD["bounds"] if (made["bound"], made["fold"]) == ("all modes scaled", 0))
+    both = sorted({*made["at"]} & {*FILM["at"]} & {*range(11)})
+    for at in both:
+        assert made["top_share"][made["at"].index(at)] == pytest.approx(FILM["top_share"][FILM["at"].index(at)], abs=5e-3)
 
 
 # The film

@@ -5,12 +5,12 @@ import itertools
 import json
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import browsers
 import numpy as np
 import pytest
 import torch
@@ -18,25 +18,15 @@ from built_book import NOTEBOOKS, ROOT, Book, build
 from PIL import Image
 
 pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e .[dev]")
 axe_api = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
 from attnlib.live import SoftmaxThermometer  # noqa: E402
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser found: install Debian's chromium to run these tests")
+browser, pytestmark = browsers.browser, browsers.needed
 
 FOUR = [1.0, 0.8, 0.3, -0.2]
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 RED = (213, 94, 0)  # of the weights' bars
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield browser
-        browser.close()
 
 
 @dataclass

@@ -69,10 +69,10 @@ def digits() -> Images:
 
 
 def read_idx(path: str | Path) -> Tensor:
-    """Read a file in the IDX format of MNIST, also one packed by gzip, as a tensor of the shape and type that it names.
+    """Read a file in the IDX format of MNIST, also one packed by gzip, as a tensor of the type that it names.
 
-    Raises ValueError on a file that is not there or that is none: another first word, a type that does not exist, too few or
-    too many bytes.
+    Shapes are those of the file: ``[n, height, width]`` for MNIST's pictures, ``[n]`` for their labels. Raises ValueError on a
+    file that is not there or that is none: another first word, a type that does not exist, too few or too many bytes.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

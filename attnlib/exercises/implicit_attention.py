@@ -192,7 +192,8 @@ def _diagonal(matrix: Tensor, d: int) -> Tensor:
 
 def _reaction(J: Tensor, Sigma: Tensor) -> Tensor:
     inverse = torch.linalg.inv(Sigma)
-    return inverse - torch.linalg.inv(_diagonal(torch.linalg.inv(_precision(J, inverse)), len(Sigma)))
+    own = torch.linalg.inv(_diagonal(torch.linalg.inv(_precision(J, inverse)), len(Sigma)))
+    return (inverse - own).contiguous()
 
 
 REACTION: Exercise[[Tensor, Tensor]] = Exercise(

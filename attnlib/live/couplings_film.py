@@ -76,7 +76,7 @@ class CouplingsFilm(LiveFigure):
 
     @property
     def sites(self) -> int:
-        """How many spins there are: one for the class, one for each patch."""
+        """The number of spins, one for the class and one for each patch."""
         return 1 + self.film["grid"][0] * self.film["grid"][1]
 
     @property

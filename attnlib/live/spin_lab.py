@@ -9,8 +9,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlib import ConvergenceWarning
 from attnlib._checks import Scalar
+from attnlib._convergence import ConvergenceWarning
 from attnlib.live._draws import normals
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.mean_field import MeanField, adaptive_tap, almeida_thouless, exact_ising, naive_mean_field, tap

@@ -48,7 +48,7 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
         raise ValueError(f"J has shape {tuple(J.shape)}; expected at most {most} spins: there are 2 ** n states")
     (strong,) = check_finite(J=J)
     slack = 8 * torch.finfo(J.dtype).eps * strong
-    if refuted(lambda: ((J - J.mT).abs() <= slack).all()):
+    if J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
         raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
     if refuted(lambda: (J.diagonal(dim1=-2, dim2=-1) == 0).all()):
         raise ValueError("J couples a spin to itself; expected a zero diagonal")
@@ -63,14 +63,14 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
             raise ValueError(f"{name} and beta are too large, up to {hot:.2g}; expected at most {limit / n:.2g}")
     if isinstance(beta, Tensor) and refuted(lambda: (beta.double() * (strong + fields) * n < limit).all()):
         raise ValueError(f"beta is {beta}; expected numbers that keep beta times J and h below {limit / n:.2g}")
-    wide = widened((J + J.mT) / 2)
+    wide = widened(J)
     factor = beta.to(wide.dtype) if isinstance(beta, Tensor) else beta
     column = factor[..., None] if isinstance(factor, Tensor) else factor
     field = wide.new_zeros(*batch, n) if h is None else widened(h).expand(*batch, n)
     matrix = column[..., None] if isinstance(column, Tensor) else column
     if isinstance(factor, Tensor) and factor.ndim:
         factor = factor.expand(batch)
-    return System(matrix * wide, column * field, factor, batch, n)
+    return System(matrix / 2 * (wide + wide.mT), column * field, factor, batch, n)
 
 
 def working(tensor: Tensor) -> AbstractContextManager[object]:
@@ -164,7 +164,7 @@ def stable_scale(n: int, d: int, *, largest: float | int = 0.5) -> float:
     .. math:: \sigma = \frac{\lambda}{2 \sqrt{n d}}
 
     For symmetric couplings with independent entries this is the edge of Wigner's semicircle. A Gaussian system with prior
-    covariance ``Sigma`` is stable as long as the largest eigenvalue of ``beta J`` stays below that of ``Sigma^-1``. The
+    covariance ``Sigma`` is stable where the largest eigenvalue of ``beta J`` is below the smallest of ``Sigma^-1``. The
     often-seen variance ``1/(n d^2)`` gives a largest eigenvalue of ``2/sqrt(d)``, not of order one. Averaging over ``J`` and
     its transpose halves the variance of independent entries: multiply by ``sqrt(2)`` before it.
 

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._checks import Scalar, check_field, check_flag, check_floating
-from attnlib._values import check_result, refuted
+from attnlib._values import check_result, verdict
 from attnlib.mean_field.cavity import diagonal_blocks
-from attnlib.mean_field.couplings import block_diagonal, check_system, working
+from attnlib.mean_field.couplings import check_system, working
 from attnlib.mean_field.priors import check_prior
 from attnlib.mean_field.vectors import Gaussian
 
@@ -73,19 +73,22 @@ def gaussian_response(
 
 def precision_of(J: Tensor, prior: Gaussian) -> Tensor:
     """``Sigma^-1 - J`` of couplings ``[*batch, k, k]`` with beta in them."""
-    sites = J.shape[-1] // prior.d
-    return block_diagonal(prior.precision(J).expand(sites, prior.d, prior.d)) - J
+    matrix, shape = -J, (-1, prior.d)
+    blocks = matrix.unflatten(-1, shape).unflatten(-3, shape).diagonal(dim1=-4, dim2=-2)  # [*batch, d, d, sites], in place
+    blocks += prior.precision(J)[..., None]
+    return matrix
 
 
 def factorised(matrix: Tensor, names: str) -> Tensor:
     """The Cholesky factor; raise where the matrix is not positive definite, or give NaN where no value can be seen."""
     factor, failed = torch.linalg.cholesky_ex(matrix)
-    if refuted(lambda: (failed == 0).all()):
+    solvable = verdict(lambda: (failed == 0).all())
+    if solvable is False:
         raise ValueError(
             f"{names} too large: Sigma^-1 - beta J is not positive definite; expected couplings whose largest eigenvalue, "
             "times beta and the prior's variance, is below 1"
         )
-    return torch.where((failed == 0)[..., None, None], factor, torch.nan)
+    return factor if solvable else torch.where((failed == 0)[..., None, None], factor, torch.nan)
 
 
 def respond(factor: Tensor, fields: Tensor, d: int, causal: bool = False) -> Tensor:
