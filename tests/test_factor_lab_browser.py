@@ -166,7 +166,7 @@ def test_bars_marks_and_arrows_are_drawn_from_the_numbers(lab):
     assert lengths == pytest.approx([unit * abs(m) for m in said["believed"]], abs=1e-6)
     zero = places[0] - unit * said["exact"][0]
     assert places == pytest.approx([zero + unit * m for m in said["exact"]], abs=1e-6)
-    told = [u for pair in said["messages"] for u in pair if u]
+    told = [u for pair in said["messages"] for u in pair if abs(u) > 1e-8]
     assert lab.box.locator("path.message").count() == len(told)
     assert lab.box.locator("path.message.minus").count() == sum(u < 0 for u in told)
     assert lab.box.locator("rect.box").count() == len(START["edges"])
