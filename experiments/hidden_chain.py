@@ -39,10 +39,10 @@ SETTINGS = {
     "width": 32,
     "heads": 4,
     "batch": 32,
-    "steps": 1500,
+    "steps": 1000,
     "rates": [0.003, 0.01],
     "seeds": 5,
-    "tested": 1000,
+    "tested": 500,
     "lengths": [8, 32, 128],
     "windows": [0, 1, 2, 3, 4, 6, 8],
     "masked_to": 15,
@@ -112,7 +112,7 @@ def train(kind: str, rounds: int, rate: float, seed: int, settings: dict[str, ob
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(1000 + seed)
     net = Reader(kind, rounds, settings)
-    optimiser = torch.optim.AdamW(net.parameters(), rate, weight_decay=1e-4)
+    optimiser = torch.optim.AdamW(net.parameters(), rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=settings["steps"])
     found: dict[str, object] = {"model": kind, "rounds": rounds, "rate": rate, "seed": seed}
     for step in range(settings["steps"]):

@@ -187,7 +187,7 @@ function render({ model, el }) {
     const left = 28, middle = (left + width) / 2, reach = (width - left) / 2 - 4;
     const text = (kind, x, y, words, anchor = "start") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
     return [
-      text("name", 0, 12, "average of each spin: belief (bar), exact (mark)"),
+      text("name", 0, 12, "belief (bar), exact average (mark)"),
       kit.svg("line", { class: "middle", x1: middle, x2: middle, y1: 22, y2: 26 + LINE * SPINS }),
       ...spins.flatMap((k) => {
         const m = readout.believed[k], top = 28 + LINE * k;
