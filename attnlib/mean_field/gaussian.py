@@ -51,7 +51,7 @@ def gaussian_response(
     >>> J = torch.tensor([[0.0, 0.5], [0.5, 0.0]])
     >>> gaussian_response(J, torch.tensor([[3.0, 0.0]])).round(decimals=4)
     tensor([[4., 2.]])
-    >>> gaussian_response(J, torch.tensor([[3.0, 0.0]]), causal=True)
+    >>> gaussian_response(J, torch.tensor([[3.0, 0.0]]), causal=True).round(decimals=4)
     tensor([[3., 2.]])
     """
     system = check_system(J, None, beta)
