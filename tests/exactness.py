@@ -27,7 +27,7 @@ RANDOM = {"hopfield_sample", "heat_bath"}
 EVIDENCE = {"residual", "iterations", "converged", "consistency", "stability", "spectrum()", "spin_glass_susceptibility()"}
 """What a solver says of itself, and what follows from its rounded answers: other numbers in another dtype."""
 
-NATURAL = {"log_sum": None, "m": None, "chi": None, "residuals": "states", "gradient_norms": "states"}
+NATURAL = {"log_sum": None, "m": None, "chi": None, "V": None, "residuals": "states", "gradient_norms": "states"}
 """Sizes that errors are measured in: of another field, or one, for a logarithm near zero."""
 
 

@@ -533,9 +533,8 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
-    **dict.fromkeys(
-        (f"{name}.tolerance" for name in ("fixed_point", "naive_mean_field", "tap", "adaptive_tap")), lambda about: 1e-6
-    ),
+    "fixed_point.tolerance": lambda about: 1e-6,
+    **dict.fromkeys((f"{name}.tolerance" for name in ("naive_mean_field", "tap", "adaptive_tap")), lambda about: 4e-6),
     "longest": lambda about: 3,
     "context_dim": lambda about: 6,
     "head_dim": lambda about: 2,

@@ -53,7 +53,7 @@ def match(
     """V for the rest ``C^-1 - J`` and what is matched of C, from a start or, where chi is not positive there, the safe one."""
     with torch.no_grad():
         V, target = start, c.detach()
-        for _ in range(most):
+        for _ in range(1 if c.is_meta else most):
             following, gap = _step(rest.detach(), target, V, d, matrices)
             V = torch.where(torch.isfinite(following), following, safe)
             if verdict(partial(torch.all, gap <= tolerance)):  # Newton's step squares what was left before it

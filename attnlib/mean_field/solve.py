@@ -179,7 +179,7 @@ class _Iterate:
         iterations = torch.zeros_like(done, dtype=torch.int64)
         states: list[Tensor] = []
         errors: list[Tensor] = []
-        for _ in range(self.max_steps):
+        for _ in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
             error = function(state) - state
             iterations = iterations + ~done
             residual = error.abs().amax(-1)
