@@ -59,10 +59,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 FIRST = ("tests/test_colab", "tests/test_site_browser", "notebooks/", "tests/test_flatland_browser")
+"""Files that take minutes, by how their tests' names begin, the longest first."""
 
 
 def begins(item: pytest.Item) -> int:
-    """Files that take minutes come first: begun last, one of them would keep one worker busy and the others waiting."""
+    """The place of a test's file among :data:`FIRST`, or after them: one that began last would keep other workers waiting."""
     return next((place for place, name in enumerate(FIRST) if item.nodeid.startswith(name)), len(FIRST))
 
 

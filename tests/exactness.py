@@ -24,10 +24,11 @@ MAY_CHANGE = {"teach": {"model"}, "MeanFieldAttention.stabilise": {"module"}}
 RANDOM = {"hopfield_sample", "heat_bath"}
 """What draws other numbers in another dtype: only finite."""
 
-EVIDENCE = {"residual", "iterations", "converged", "consistency", "stability", "spectrum()", "spin_glass_susceptibility()"}
-"""What a solver says of itself, and what follows from its rounded answers: other numbers in another dtype."""
+EVIDENCE = {"iterations"}
+"""What a solver says of its way, which is another one in another dtype."""
 
-NATURAL = {"log_sum": None, "m": None, "chi": None, "V": None, "residuals": "states", "gradient_norms": "states"}
+NATURAL = {"log_sum": None, "residuals": "states", "gradient_norms": "states"}
+NATURAL |= dict.fromkeys(("m", "chi", "V", "residual", "consistency", "spectrum()", "spin_glass_susceptibility()"))
 """Sizes that errors are measured in: of another field, or one, for a logarithm near zero."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 import torch
+from beartype.roar import BeartypeCallHintViolation
 
 import attnlib
 
@@ -405,3 +406,13 @@ def test_stated_shapes_are_checked_while_tests_run():
 
     with pytest.raises(jaxtyping.TypeCheckError):
         hopfield_energy(torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64))
+
+
+def test_plain_types_are_checked_too_and_nothing_where_a_test_asks_for_the_package_as_it_is(request):
+    """By beartype, where no shape is stated."""
+    from attnlib._checks import check_count
+
+    with pytest.raises(BeartypeCallHintViolation):
+        check_count(3, 5)
+    request.getfixturevalue("unchecked")
+    assert check_count(3, 5) == 5

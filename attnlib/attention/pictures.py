@@ -103,7 +103,7 @@ class PatchClassifier(nn.Module):
         try:
             response: Tensor = self.mixer(tokens)
         except ValueError as error:
-            raise type(error)(f"images became tokens that the mixer does not take: {error}") from error
+            raise ValueError(f"images became tokens that the mixer does not take: {error}") from error
         logits: Tensor = self.readout(response[..., 0, :])
         return check_result(logits, "images or the parameters are")
 
