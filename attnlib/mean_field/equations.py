@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnlib._convergence import OnFailure
 from attnlib._values import check_result
-from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, inverted, match, reduced, safe_start
+from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, match, reduced, safe_start
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.mean_field.priors import Prior
 from attnlib.mean_field.responses import MeanField
@@ -55,11 +55,12 @@ class Equations:
             return V, self._spins(felt if V is None else felt - self._times(V, m))
         if self._last is not None and self._last[0] is state and not torch.is_grad_enabled():
             return self._last[1], self._spins(felt - self._times(self._last[1], m))  # the step asks right after the map
-        C = state[..., self.k :].unflatten(-1, (-1, self.d, self.d))
+        eye = torch.eye(self.d, dtype=state.dtype, device=state.device)
+        floor = torch.finfo(state.dtype).tiny ** 0.4  # a spin that hardly moves has no inverse, and the same V with a bit more
+        C = state[..., self.k :].unflatten(-1, (-1, self.d, self.d)) + floor * eye
         safe = safe_start(self.J, self.d, self.matrices).expand(C.shape if self.matrices else C.shape[:-2])
         warm = safe if self._warm is None or self._warm.shape != safe.shape or self._warm.device != safe.device else self._warm
-        rest, c = block_diagonal(inverted(C)) - self.J, reduced(C, self.matrices)
-        V = match(rest, c, warm, safe, self.d, self.matrices, self._tolerance)
+        V = match(self.J, C, warm, safe, self.matrices, self._tolerance)
         if not torch.is_grad_enabled():  # a derivative is taken at one state: asked for twice, it is the same
             self._warm, self._last = V, (state, V)
         return V, self._spins(felt - self._times(V, m))

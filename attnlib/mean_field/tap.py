@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_number
 from attnlib._convergence import OnFailure
+from attnlib._values import refuted
 from attnlib.mean_field.couplings import System, check_system, working
 from attnlib.mean_field.equations import Equations, ReactionOf, solved
 from attnlib.mean_field.priors import Binary, Prior, check_prior
@@ -141,6 +142,9 @@ def _solve(
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     if start is not None:
         check_field("start", start, (*system.batch, system.n), J)
+        beyond = start
+        if isinstance(prior, Binary) and refuted(lambda: (beyond.abs() <= 1).all()):
+            raise ValueError("start holds magnetisations that binary spins do not have; expected values between -1 and 1")
         start = start.detach().to(system.couplings.dtype).expand(*system.batch, system.n)
     with working(J):
         equations = Equations(system.couplings, system.fields, prior, reaction)
