@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from attnlib._convergence import OnFailure
-from attnlib._values import check_result
+from attnlib._convergence import OnFailure, report_failure
+from attnlib._values import check_result, verdict
 from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, match, reduced, safe_start
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.mean_field.priors import Prior
@@ -167,7 +167,17 @@ def solved(
         own = equations.prior.covariance(field, reaction)
         wrong = reduced(diagonal_blocks(chi.detach(), equations.d) - own, equations.matrices)
         consistency = wrong.abs().flatten(state.ndim - 1).amax(-1)
+        converged = found.converged & (
+            consistency <= torch.finfo(state.dtype).eps ** 0.25 if equations.reaction is None else True
+        )
+    if verdict(lambda: (found.converged & ~converged).any()):
+        report_failure(
+            f"couplings too strong for {state.dtype}: with the V found the response misses the spins' own variances",
+            iterations=int(found.iterations.max()),
+            residual=float(consistency.max()),
+            on_failure=on_failure,
+        )
     m = state[..., : equations.k]
     parts = (m, chi, V, found.residual, consistency, least)
     m, chi, V, residual, consistency, least = (check_result(part.to(dtype), "J, h or beta are") for part in parts)
-    return MeanField(m, chi, V, residual, found.iterations, found.converged, consistency, least)
+    return MeanField(m, chi, V, residual, found.iterations, converged, consistency, least)

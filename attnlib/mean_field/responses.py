@@ -20,7 +20,8 @@ class MeanField:
     each spin, ``[*batch, n / d]``, or a matrix for each, ``[*batch, n / d, d, d]``: zero in the naive theory.
 
     Evidence, each ``[*batch]``: ``residual``, how far the returned magnetisations (and variances) are from the right side of
-    their equations; ``iterations``; ``converged``; ``consistency``, the largest difference between a local variance and the
+    their equations; ``iterations``; ``converged``, whether that is within the tolerance (and in adaptive TAP, whether the
+    diagonal of chi holds the local variances); ``consistency``, the largest difference between a local variance and the
     diagonal of chi; ``stability``, the smallest eigenvalue of ``D^(1/2) chi^-1 D^(1/2)`` with ``D`` the local variances, which
     is 1 for spins on their own and 0 where the solution loses its stability. Not above zero, chi is no covariance.
 

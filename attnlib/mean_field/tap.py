@@ -43,6 +43,7 @@ def naive_mean_field(
         beta: inverse temperature, a number or one for each system, ``[*batch]``; finite and above 0.
         prior: what a spin is; default ``Binary()``.
         start: magnetisations to start from, broadcast to ``[*batch, n]``; default the answer to the fields alone.
+            Those of binary spins lie between -1 and 1.
         tolerance: largest residual, times one plus the largest magnetisation; default the dtype's precision to the power 2/3.
         max_steps: steps allowed to each system.
         on_failure: a system that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
@@ -113,7 +114,8 @@ def adaptive_tap(
     ``Sigma_i`` is the covariance of a single spin under its measure. So the response has on its diagonal exactly what each spin
     says of itself. For spins of d components whose V is a number (spherical ones) the traces of both are matched.
 
-    Arguments, shapes (``J [*batch, n, n]``), results and errors are those of :func:`naive_mean_field`.
+    Arguments, shapes (``J [*batch, n, n]``), results and errors are those of :func:`naive_mean_field`; couplings so strong that
+    the dtype cannot tell the diagonal of chi from other ones count as not converged.
 
     Source: Opper and Winther 2001.
 
