@@ -88,7 +88,7 @@ class FoldedRuns:
         return tuple(dict.fromkeys(name for name, _ in self._runs))
 
     def lengths(self, name: str) -> tuple[int, ...]:
-        """The numbers of steps for which a name has runs; none for an unknown name. Errors: none."""
+        """The numbers of steps for which a name has runs; none for a name that :meth:`shares` answers with a ValueError."""
         return tuple(sorted(steps for known, steps in self._runs if known == name))
 
     def finals(self, name: str, steps: int) -> list[dict[str, Any]]:

@@ -79,7 +79,8 @@ def _search(
 ) -> Tensor:
     """V after at most so many steps. For matrices a step that leads away is taken back, and half as far from then on."""
     V, nearest, toward = start, start, torch.zeros_like(start)
-    least, length = torch.full_like(start[..., :1, :1, :1] if matrices else start[..., :1], torch.inf), 1.0
+    length = torch.ones_like(start[..., :1, :1, :1] if matrices else start[..., :1])
+    least = torch.full_like(length, torch.inf)
     for _ in range(most):
         move, gap = step(V)
         if not matrices:

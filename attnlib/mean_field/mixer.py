@@ -1,4 +1,7 @@
-"""Attention as the response of vector spins with learned couplings, as a mixer."""
+"""Attention as the response of vector spins with learned couplings, as a mixer.
+
+It is longer than 250 lines because every argument is spelled out, and explained where it stands.
+"""
 
 from typing import Literal, cast
 
