@@ -128,7 +128,9 @@ ALIKE = """() => {
     const isCode = part.matches(code);
     if (!isCode && part.getAttributeNames().some(name => name !== 'class')) continue;
     let kind = '';
-    for (let at = part; at.tagName !== 'ARTICLE'; at = at.parentElement) kind += `${at.tagName}.${at.className} `;
+    for (let at = part; at.tagName !== 'ARTICLE'; at = at.parentElement) {
+      kind += `${at.tagName}.${at.className}(${at.getAttribute('style')}) `;
+    }
     if (seen.has(kind)) isCode ? part.remove() : part.replaceChildren();
     seen.add(kind);
   }
@@ -139,8 +141,8 @@ ALIKE = """() => {
 def serious_faults(page: Any) -> list[str]:
     """What axe finds serious. Of a page's thousands of words and signs of formulas, one of those styled alike is looked at.
 
-    Alike are words inside the same elements of the same classes, without an attribute of their own. The others are taken
-    away and not put back, which would take as long again: let this be a page's last test.
+    Alike are words inside the same elements of the same classes and inline styles, without an attribute of their own. The
+    others are taken away and not put back, which would take as long again: let this be a page's last test.
     """
     page.evaluate(ALIKE)
     found = browsers.axe(page)
@@ -158,6 +160,23 @@ def test_a_request_to_the_outside_is_written_down_and_goes_nowhere(tab):
     assert page.evaluate("fetch('http://example.org/', {mode: 'no-cors'}).then(() => 'came', () => 'failed')") == "failed"
     assert "outside: http://example.org/" in tab.wrong
     assert page.evaluate("fetch('index.html').then(answer => answer.status)") == 200
+
+
+@pytest.mark.parametrize("parent", [False, True], ids=["its own", "its parent's"])
+def test_axe_sees_what_an_inline_style_does(tab, parent):
+    page = tab.open(CHAPTER)
+    open_folds(page)
+    assert page.locator("article p strong, article p em").count() > 2
+    page.locator("article p em").last.evaluate(
+        "(word, parent) => { (parent ? word.parentElement : word).style.cssText = 'color: #888; background: #999'; }", parent
+    )
+    assert any("color-contrast" in fault for fault in serious_faults(page))
+
+
+def test_a_button_without_a_name_is_found(tab):
+    page = tab.open(CHAPTER)
+    page.locator("article").evaluate("article => article.append(document.createElement('button'))")
+    assert any(fault.startswith("button-name") for fault in serious_faults(page))
 
 
 def test_formulas_are_there_to_be_set(tab):

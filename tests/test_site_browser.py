@@ -115,9 +115,8 @@ def test_every_page_on_a_screen_and_on_a_phone(tab, path):
         pictures_keep_their_shape(page)
         download_under_the_title_needs_no_network(page, path)
     equations_are_no_wider_than_their_box_and_no_stops_of_the_tab_key(page)
-    if page.viewport_size["width"] == 390:  # paper is as wide after both
-        nothing_is_wider_than_the_paper(page)
-        here.open_folds(page)
+    nothing_is_wider_than_the_paper(page)
+    here.open_folds(page)
     faults = here.serious_faults(page)
     assert not faults, "\n".join(faults)
 
