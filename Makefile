@@ -36,7 +36,9 @@ serve: book  ## build the book and show it at http://localhost:8000
 bench: .venv/installed  ## time the package against torch's own attention and against lower bounds
 	$(RUN) -m benchmarks
 
+# A new pip first: it settles what fits together in a third of the time that the one which comes with Python 3.11 takes.
 # Not compiled: Python compiles what it imports, a fifth of what is installed.
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) tools/make_environment.py .venv
+	$(RUN) -m pip install --upgrade pip
 	$(RUN) -m pip install --no-compile -r requirements.txt -e ".[book,dev]" && touch $@

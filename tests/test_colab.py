@@ -90,7 +90,10 @@ def colab(tmp_path_factory, published):
     there, held = machine_has()
     (machine / "held.txt").write_text("\n".join(held))
     pip = [machine / "python/bin/python", "-m", "pip", "install", "--quiet", "--constraint", machine / "held.txt"]
-    run(*pip, "--no-compile", *there, "nbclient", cwd=machine, env=kept)
+    kept["PIP_NO_COMPILE"] = "1"  # Python compiles what a page imports, a part of what is installed
+    if LIST is None:
+        run(*pip, "--upgrade", "pip>=24.1", cwd=machine, env=kept)  # as there: newer than the one that comes with Python
+    run(*pip, *there, "nbclient", cwd=machine, env=kept)
     (machine / "content").mkdir()
     return machine, {
         **kept,
