@@ -51,12 +51,14 @@ class TestEnergyAttentionByAutomaticDifferentiation(MixerSuite):
 class TestMeanFieldAttention(MixerSuite):
     kind = MeanFieldAttention
     settings: ClassVar = {"sites": 30}
+    small: ClassVar = {"sites": 3}  # two tokens, and a place where none stands
     crosses = False
 
 
 class TestMeanFieldAttentionOfAsymmetricCouplings(MixerSuite):
     kind = MeanFieldAttention
     settings: ClassVar = {"sites": 30, "symmetric": False}
+    small: ClassVar = {"sites": 3}
     crosses = False
 
 
@@ -70,12 +72,14 @@ class Iterated(MeanFieldAttention):
 class TestMeanFieldAttentionByIteration(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "prior": Binary(), "onsager": "none"}
+    small: ClassVar = {"sites": 3}
     crosses = False
 
 
 class TestMeanFieldAttentionWithANetwork(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "onsager": "neural"}
+    small: ClassVar = {"sites": 3}
     crosses = False
 
 
