@@ -246,7 +246,8 @@ def _newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = 
 
 def _followed(function: Map, solution: Tensor, solved: Tensor) -> Tensor:
     """Solutions with their derivatives: a step of Newton's method from a solution moves it by no more than what was left, and
-    has its first derivatives; a second step has the second ones."""
+    has its first derivatives; a second step has the second ones.
+    """
     for _ in range(2):
         solution = solution + _newton(function, solution, function(solution) - solution, solved)
     return solution
