@@ -8,12 +8,12 @@ from attnlib.mean_field import fixed_point
 
 
 @pytest.mark.parametrize("at_solution", [False, True], ids=["from zero", "from the solution"])
-@pytest.mark.parametrize("method", ["damped", "anderson", "newton"])
-def test_a_compiled_fixed_point_has_its_derivatives(method, at_solution):
+@pytest.mark.parametrize(("method", "steps"), [("damped", 16), ("anderson", 10), ("newton", 4)])
+def test_a_compiled_fixed_point_has_its_derivatives(method, steps, at_solution):
     matrix, offset, weights = 0.1 * normal(3, 3), normal(4, 3, seed=1, grad=True), normal(4, 3, seed=2)
 
     def solve(offset, start):
-        return fixed_point(lambda z: (z @ matrix.mT + offset).tanh(), start, method=method, max_steps=25).solution
+        return fixed_point(lambda z: (z @ matrix.mT + offset).tanh(), start, method=method, max_steps=steps).solution
 
     start = solve(offset.detach(), torch.zeros(4, 3, dtype=torch.float64)) * at_solution
     torch.compiler.reset()
