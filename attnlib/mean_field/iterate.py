@@ -76,7 +76,7 @@ class Iterate:
                 move = self._anderson(states, errors, length)
             else:
                 move = length * error
-            held = ~torch.isfinite(move).all(-1, keepdim=True)
+            held = ~torch.isfinite(move.abs().amax(-1, keepdim=True))
             if not goes_on:
                 held = held | done[..., None]
             state = torch.where(held, best, state + move)

@@ -121,17 +121,27 @@ def transforming() -> bool:
 
 
 def linear_solver(tolerance: float | int, max_steps: int, on_failure: OnFailure) -> Callable[[Map, Tensor], Tensor]:
-    """What solves the linear equation of a gradient: Anderson with a long memory, which for a linear map is GMRES."""
+    """What solves the linear equation of a gradient: the plain iteration where its first steps take off a third each or more.
+
+    Elsewhere it is Anderson with a long memory, which for a linear map is GMRES: few steps, each many times as dear.
+    """
 
     def solve(linear: Map, start: Tensor) -> Tensor:
         unit = start.abs().amax(-1, keepdim=True)
         unit = torch.where(unit > 0, unit, 1.0)  # a tolerance relative to the gradient
-        iterate = Iterate("anderson", 1.0, tolerance, max(max_steps, 50), 30, 1e-14)
-        found = iterate(lambda u: linear(u * unit) / unit, start / unit)
+
+        def in_units(u: Tensor) -> Tensor:
+            return linear(u * unit) / unit
+
+        found = Iterate("damped", 1.0, tolerance, 8, 1, 1.0)(in_units, start / unit)
+        if found.residual.numel() and found.residual.max() < 0.04 and not found.converged.all():
+            found = Iterate("damped", 1.0, tolerance, 40, 1, 1.0)(in_units, found.solution)
+        if not found.converged.all():
+            found = Iterate("anderson", 1.0, tolerance, max(max_steps, 50), 30, 1e-14)(in_units, found.solution)
         if not found.converged.all():
             report_failure(
                 f"the gradient of {int((~found.converged).sum())} samples did not converge: {found.residual.max():.2g} is left",
-                iterations=iterate.max_steps,
+                iterations=max(max_steps, 50),
                 residual=found.residual.max().item(),
                 on_failure=on_failure,
             )
