@@ -26,12 +26,15 @@ CHAPTERS = ("softmax", "attention", "hopfield", "mean_field", "free_energy", "me
 SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 """Sizes of axes by their names in annotations; a module's own sizes (``dim``, ``words``) are looked up there."""
 
-ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention"), ("heads",))
-ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention"), ("heads",))
+ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
+ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
+ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
 COUNTS |= {"n": 3, "m": 5, "d": 4, "steps": 2, "flips": 1, "probes": 2, "most": 10, "longest": 3, "degree": 3}
+COUNTS |= {"sites": 6, "fields": 2, "systems": 2, "k": 4, "height": 8, "width": 8, "samples": 6, "classes": 4}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -351,6 +354,9 @@ def size_of(symbol: str, about: SimpleNamespace) -> int:
     sizes = dict(about.world.sizes)
     if symbol in sizes:
         return sizes[symbol]
+    sites = getattr(about.module, "sites", None)
+    if symbol == "n" and isinstance(sites, int):
+        return min(SIZES["n"], sites)
     own = getattr(about.module, symbol, None)
     if isinstance(own, int) and not isinstance(own, bool):
         return own
@@ -404,6 +410,23 @@ def _couplings(about: SimpleNamespace) -> Tensor:
     return drawn - torch.diag_embed(drawn.diagonal(dim1=-2, dim2=-1))
 
 
+def _glass(about: SimpleNamespace) -> Tensor:
+    """Couplings between n spins, so weak that mean-field theories converge."""
+    drawn = 0.3 * _draw(about, *about.world.batch, "n", "n").double()
+    drawn = (drawn + drawn.mT) / 2 * about.world.scale
+    return (drawn - torch.diag_embed(drawn.diagonal(dim1=-2, dim2=-1))).to(about.world.dtype)
+
+
+def _map(about: SimpleNamespace) -> object:
+    return lambda z: z.sin() / 2 + 0.3
+
+
+def _prior(about: SimpleNamespace) -> object:
+    from attnlib.mean_field import Binary, Gaussian
+
+    return Binary() if about.entry.short in ("naive_mean_field", "adaptive_tap") else Gaussian()
+
+
 def _probabilities(about: SimpleNamespace) -> Tensor:
     batch = () if about.entry.short == "links" else about.world.batch
     rows = ("n",) if about.entry.short == "links" else ()
@@ -429,6 +452,20 @@ def _scores_shape(about: SimpleNamespace) -> tuple[int, ...]:
 
 def _mask(about: SimpleNamespace) -> Tensor:
     return torch.ones(_scores_shape(about), dtype=torch.bool)
+
+
+class _Classifier(nn.Module):
+    """Logits of four classes from the mean of an input of any shape, and a ValueError for another dtype."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(1, 4)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if inputs.dtype != self.linear.weight.dtype:
+            raise ValueError(f"inputs is {inputs.dtype}; expected {self.linear.weight.dtype}")
+        return self.linear(inputs.flatten(1).mean(-1, keepdim=True) if inputs.ndim > 1 else inputs[:, None])
 
 
 def _parts(about: SimpleNamespace) -> list[tuple[Tensor, Tensor]]:
@@ -459,9 +496,26 @@ def _places(about: SimpleNamespace) -> object:
     return "sinusoids" if "MemoryNetwork" in about.entry.name else rotary_places
 
 
+SYSTEMS = ("exact_ising", "heat_bath", "naive_mean_field", "tap", "adaptive_tap", "almeida_thouless")
+"""Functions of couplings and fields of spins."""
+
 RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "J": _couplings,
     "h": lambda about: _draw(about, "d"),
+    **dict.fromkeys((f"{name}.J" for name in SYSTEMS), _glass),
+    **dict.fromkeys((f"{name}.h" for name in SYSTEMS), lambda about: _draw(about, "n")),
+    **dict.fromkeys((f"{name}.start" for name in SYSTEMS), lambda about: 0.3 * _draw(about, "n")),
+    "gaussian_response.J": _glass,
+    "gaussian_response.h": lambda about: _draw(about, *about.world.batch, "fields", "n") * about.world.scale,
+    "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
+    "flat_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
+    "almeida_thouless.m": lambda about: 0.3 * _draw(about, "n"),
+    "Gaussian.covariance": lambda about: (1.5 * torch.eye(size_of("d", about))).to(about.world.dtype),
+    "chains": lambda about: 4,
+    "sweeps": lambda about: 6,
+    "burn_in": lambda about: 2,
+    "function": _map,
+    "prior": _prior,
     "weights": _probabilities,
     "sigma": lambda about: _draw(about, *about.world.batch).abs() + 0.5,
     "mask": _mask,
@@ -485,9 +539,16 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "batches": lambda about: lambda: [_batch(about)],
     "watch": lambda about: lambda step: None,
     "teach.model": lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
+    "teach_labels.model": lambda about: _Classifier().to(about.world.dtype),
+    "size": lambda about: (2, 4),
+    "image": lambda about: (8, 8),
+    "patch": lambda about: (2, 4),
+    "mixer": lambda about: build(Entry("SoftmaxAttention", _class("SoftmaxAttention")), about.world)(),
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
+    "fixed_point.tolerance": lambda about: 1e-6,
+    **dict.fromkeys((f"{name}.tolerance" for name in ("naive_mean_field", "tap", "adaptive_tap")), lambda about: 4e-6),
     "longest": lambda about: 3,
     "context_dim": lambda about: 6,
     "head_dim": lambda about: 2,

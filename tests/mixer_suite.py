@@ -30,12 +30,26 @@ class Made:
 
     kind: type[Mixer]
     settings: ClassVar[dict[str, object]] = {}
+    small: ClassVar[dict[str, object]] = {}
+    """Settings over ``settings`` where derivatives are compared with differences, one evaluation of the module or two for each
+    entry of its parameters."""
     exports = True
     """False where the mixer takes a gradient inside, which ``torch.export`` cannot trace."""
+    crosses = True
+    """False where the mixer learns couplings between places of x: then it takes no context and no bias of scores, and it
+    matters where a token stands. Tests of a context of its own, of the order of tokens and of who else asks have no meaning
+    there; all others run with x alone, and a token that is hidden from all stands behind those that are not."""
 
     def make(self, dim=4, context_dim=None, *, heads=2, dtype=torch.float64, seed=0, **more):
         torch.manual_seed(seed)
         return self.kind(dim, context_dim, heads=heads, dtype=dtype, **(self.settings | more))
+
+    def inputs(self, *batch, n, m, width=4):
+        """Tokens, a context and a mask; no context, and as many keys as tokens, where the mixer takes none."""
+        x = normal(*batch, n, 4)
+        return (
+            (x, normal(*batch, m, width, seed=1), mask_of(*batch, n, m)) if self.crosses else (x, None, mask_of(*batch, n, n))
+        )
 
 
 class MixerSuite(Made):
@@ -45,22 +59,37 @@ class MixerSuite(Made):
 
     @pytest.mark.parametrize("batch", [(), (1,), (3,), (2, 3), (2, 1, 3), (0,), (2, 0)])
     def test_any_batch(self, batch):
-        module = self.make(context_dim=6)
-        x, context, mask = normal(*batch, 5, 4), normal(*batch, 7, 6, seed=1), mask_of(*batch, 5, 7)
+        module = self.make(context_dim=6 if self.crosses else None)
+        x, context, mask = self.inputs(*batch, n=5, m=7, width=6)
         out = module(x, context, mask)
         assert out.shape == x.shape
-        flat = [t.reshape(-1, *t.shape[-2:]) for t in (x, context, mask)]
-        for row, one in zip(out.reshape(-1, 5, 4), zip(*flat)):
-            close(row, module(*one), atol=1e-12)
+        flat = {
+            name: t.reshape(-1, *t.shape[-2:]) for name, t in (("x", x), ("context", context), ("mask", mask)) if t is not None
+        }
+        for i, row in enumerate(out.reshape(-1, 5, 4)):
+            close(row, module(**{name: t[i] for name, t in flat.items()}), atol=1e-12)
+
+    def test_what_it_does_not_take_is_refused(self):
+        if not self.crosses:
+            x = normal(2, 3, 4)
+            for name, given in (("context", x), ("score_bias", normal(3, 3))):
+                with pytest.raises(ValueError, match=f"{name} is given; expected None"):
+                    self.make()(x, **{name: given})
 
     def test_nothing_to_ask_gives_nothing(self):
+        if not self.crosses:
+            return
         assert self.make()(normal(2, 0, 4), normal(2, 3, 4)).shape == (2, 0, 4)
 
     def test_a_token_does_not_depend_on_who_else_asks(self):
+        if not self.crosses:
+            return
         module, x, context = self.make(), normal(2, 5, 4), normal(2, 7, 4, seed=1)
         close(module(x[:, 2:4], context), module(x, context)[:, 2:4], atol=1e-12)
 
     def test_the_order_of_the_context_is_nothing(self):
+        if not self.crosses:
+            return
         module, x, context = self.make(), normal(2, 3, 4), normal(2, 7, 4, seed=1)
         order = torch.randperm(7, generator=torch.Generator().manual_seed(0))
         mask = mask_of(2, 3, 7)
@@ -70,15 +99,22 @@ class MixerSuite(Made):
 
     @pytest.mark.parametrize("shape", [(), (7,), (1, 7), (5, 7), (3, 1, 7), (1, 5, 7), (3, 5, 7), (3, 2, 5, 7), (1, 2, 1, 7)])
     def test_masks_broadcast_and_may_carry_heads(self, shape):
-        module, x, context = self.make(), normal(3, 5, 4), normal(3, 7, 4, seed=1)
-        mask = mask_of(*shape, seed=2) if shape else torch.tensor(True)
-        full = mask.expand(3, 2, 5, 7) if len(shape) == 4 else mask.expand(3, 5, 7)[:, None].expand(3, 2, 5, 7)
+        module, (x, context, whole) = self.make(), self.inputs(3, n=5, m=7)
+        m = whole.shape[-1]
+        mask = mask_of(*shape[:-1], m, seed=2) if shape else torch.tensor(True)
+        full = mask.expand(3, 2, 5, m) if len(shape) == 4 else mask.expand(3, 5, m)[:, None].expand(3, 2, 5, m)
         close(module(x, context, mask), module(x, context, full.clone()), atol=1e-12)
         if not shape:
             close(module(x, context, mask), module(x, context), atol=1e-12)
 
     def test_what_a_mask_hides_is_as_if_it_were_not_there(self):
         module, x, context = self.make(), normal(2, 5, 4), normal(2, 7, 4, seed=1)
+        if not self.crosses:
+            first = torch.arange(5) < 3
+            close(module(x, mask=first)[:, :3], module(x[:, :3]), atol=1e-12)
+            other = torch.where(first[:, None], x, 50.0)
+            close(module(other, mask=first)[:, :3], module(x, mask=first)[:, :3], atol=1e-12)
+            return
         kept = torch.tensor([True, False, True, True, False, False, True])
         close(module(x, context, kept), module(x, context[:, kept]), atol=1e-12)
         other = torch.where(kept[:, None], context, 50.0)
@@ -93,13 +129,24 @@ class MixerSuite(Made):
             close(module(later, mask=mask)[:, :3], module(x, mask=mask)[:, :3], atol=1e-12)
         padding = padding_mask(torch.tensor([1, 2, 3, 4, 5]), 5)
         for i in range(5):
-            close(module(x, mask=padding)[i], module(x[i], x[i, : i + 1]), atol=1e-12)
+            found = module(x, mask=padding)[i]
+            if self.crosses:
+                close(found, module(x[i], x[i, : i + 1]), atol=1e-12)
+            else:
+                close(found[: i + 1], module(x[i, : i + 1]), atol=1e-12)
         with pytest.raises(ValueError, match=r"mask has shape \(3, 5\).*mask\[:, None\]"):
-            module(normal(3, 4, 4), normal(3, 5, 4), padding[:3, 0])
+            module(normal(3, 4 if self.crosses else 5, 4), normal(3, 5, 4) if self.crosses else None, padding[:3, 0])
 
     @pytest.mark.parametrize("m", [4, 6])
     def test_causal_is_the_causal_mask(self, m):
         plain, causal = self.make(), self.make(causal=True)
+        if not self.crosses:
+            x = normal(2, 4, 4)
+            close(causal(x), plain(x, mask=causal_mask(4)), atol=1e-12)
+            close(causal(x)[:, :3], causal(x[:, :3]), atol=1e-12)
+            padding = padding_mask(torch.tensor([4, 3]), 4)
+            close(causal(x, mask=padding), plain(x, mask=causal_mask(4) & padding), atol=1e-12)
+            return
         x, context = normal(2, 4, 4), normal(2, m, 4, seed=1)
         close(causal(x, context), plain(x, context, causal_mask(4, m)), atol=1e-12)
         padding = padding_mask(torch.tensor([m, m - 1]), m)
@@ -134,21 +181,24 @@ class MixerSuite(Made):
     @pytest.mark.parametrize("scale", [1.0, 30.0])
     def test_lower_precision_is_near_the_exact_result(self, dtype, scale):
         module = self.make(dtype=dtype)
-        x, context = normal(2, 3, 4, dtype=dtype, scale=scale), normal(2, 5, 4, seed=1, dtype=dtype, scale=scale)
-        mask = mask_of(2, 3, 5)
+        x, context, mask = self.inputs(2, n=3, m=5)
+        x, context = ((None if t is None else (scale * t).to(dtype)) for t in (x, context))
         out = module(x, context, mask)
         assert out.dtype == dtype
         if scale > 1 and dtype != torch.float32:
             assert bool(torch.isfinite(out).all())  # frozen: a rounded query may choose another key
         else:
-            exact = copy.deepcopy(module).double()(x.double(), context.double(), mask)
+            exact = copy.deepcopy(module).double()(x.double(), None if context is None else context.double(), mask)
             close(out.double(), exact, atol=LOOSE[dtype] * scale, rtol=LOOSE[dtype] * scale)
 
     @pytest.mark.parametrize("more", [{}, {"bias": True}, {"causal": True}, {"learn_beta": True}])
     def test_it_differentiates(self, more):
-        module = self.make(2, heads=2, head_dim=1, **more)
+        module = self.make(2, heads=2, head_dim=1, **(self.small | more))
         x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
-        assert parameter_check(module, gradcheck, x, context, mask=mask_of(1, 2, 3))
+        if self.crosses:
+            assert parameter_check(module, gradcheck, x, context, mask=mask_of(1, 2, 3))
+        else:
+            assert parameter_check(module, gradcheck, x, mask=mask_of(1, 2, 2))
         assert parameter_check(module, gradcheck, x)
 
     def test_a_learned_beta_is_one_for_each_head_and_stays_positive(self):
@@ -172,6 +222,8 @@ class MixerSuite(Made):
             self.make(beta=torch.ones(3))
 
     def test_a_score_bias_of_minus_much_is_a_mask(self):
+        if not self.crosses:
+            return
         module, x, context = self.make(), normal(2, 3, 4), normal(2, 5, 4, seed=1)
         mask = mask_of(2, 2, 3, 5)
         bias = torch.where(mask, 0.0, -1e6).double()
@@ -188,18 +240,20 @@ class MixerSuite(Made):
         assert not torch.allclose(out, self.make(8)(x))
         order = torch.tensor([1, 0, 2, 3, 4])
         assert not torch.allclose(module(x[:, order])[:, order], out)  # who stands where matters
+        if not self.crosses:
+            return
         causal = self.make(8, places=rotary_places, causal=True)
         close(causal(x[:, 3:], x), causal(x)[:, 3:], atol=1e-12)  # earlier keys cached: the last query is the last token
 
     # Torch
 
     def test_every_mode_gives_the_same(self):
-        module, x, context, mask = self.make(), normal(2, 3, 4), normal(2, 5, 4, seed=1), mask_of(2, 3, 5)
+        module, (x, context, mask) = self.make(), self.inputs(2, n=3, m=5)
         out = module.train()(x, context, mask)
         assert torch.equal(module.eval()(x, context, mask), out)
         for mode in (torch.no_grad, torch.inference_mode, no_value_checks):
             with mode():
-                close(module(x + 0, context + 0, mask).detach(), out.detach(), atol=1e-12)
+                close(module(x + 0, None if context is None else context + 0, mask).detach(), out.detach(), atol=1e-12)
         assert not x.requires_grad
 
     def test_dropout_is_for_training(self):
@@ -216,9 +270,13 @@ class MixerSuite(Made):
                 self.make(dropout=wrong)
 
     def test_vmap_over_inputs_and_masks(self):
-        module, x, context, mask = self.make(), normal(6, 3, 4), normal(6, 5, 4, seed=1), mask_of(6, 3, 5)
+        module, (x, context, mask) = self.make(), self.inputs(6, n=3, m=5)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch says which of its operations it runs one by one
+            if not self.crosses:
+                close(vmap(lambda a, b: module(a, mask=b))(x, mask), module(x, mask=mask), atol=1e-12)
+                close(vmap(lambda b: module(x[0], mask=b))(mask), module(x[:1].expand(6, 3, 4), mask=mask), atol=1e-12)
+                return
             close(vmap(module)(x, context, mask), module(x, context, mask), atol=1e-12)
             shared = module(x[:1].expand(6, 3, 4), context[:1].expand(6, 5, 4), mask)
             close(vmap(module, in_dims=(None, None, 0))(x[0], context[0], mask), shared, atol=1e-12)
@@ -250,18 +308,20 @@ class MixerSuite(Made):
             return FakeTensor(mode, torch.empty(shape, dtype=dtype, device="meta"), torch.device("lazy"))
 
         parameters = {name: there(*p.shape) for name, p in module.named_parameters()}
-        x, mask, bias = there(2, 3, 4), there(2, 3, 3, dtype=torch.bool), there(3, 3)
+        x, mask = there(2, 3, 4), there(2, 3, 3, dtype=torch.bool)
+        others = [{"score_bias": there(3, 3)}] if self.crosses else []
         with mode:
-            for more in ({}, {"mask": mask}, {"score_bias": bias}):
+            for more in ({}, {"mask": mask}, *others):
                 assert functional_call(module, parameters, (x,), more).device.type == "lazy"
             with pytest.raises(ValueError, match="mask is on cpu; expected lazy"):
                 functional_call(module, parameters, (x,), {"mask": torch.ones(3, 3, dtype=torch.bool)})
 
     def test_autocast(self):
         module, x, context = self.make(dtype=torch.float32), normal(2, 3, 4).float(), normal(2, 5, 4, seed=1).float()
-        exact = module(x, context)
+        exact = module(x, context if self.crosses else None)
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            for a, b in ((x, context), (x, context.bfloat16()), (x.bfloat16(), context)):
+            pairs = ((x, context), (x, context.bfloat16()), (x.bfloat16(), context))
+            for a, b in pairs if self.crosses else ((x, None), (x.bfloat16(), None)):
                 out = module(a, b)
                 assert out.dtype == torch.bfloat16
                 close(out.float(), exact, atol=0.1)
@@ -283,7 +343,7 @@ class MixerSuite(Made):
         if not hasattr(self.kind, "explain"):
             assert "explain" not in vars(Mixer)  # it need not
             return
-        module, x, context, mask = self.make(), normal(2, 3, 4), normal(2, 5, 4, seed=1), mask_of(2, 3, 5)
+        module, (x, context, mask) = self.make(), self.inputs(2, n=3, m=5)
         record = module.explain(x, context, mask)
         close(record.output, module(x, context, mask), atol=1e-12)
         assert record.output.requires_grad
@@ -300,11 +360,14 @@ class TracedSuite(Made):
 
     @pytest.mark.parametrize("more", [{}, {"causal": True}, {"learn_beta": True}, {"empty": "zero"}])
     def test_it_compiles_without_a_break(self, more):
-        module, x, context, mask = self.make(**more), normal(2, 3, 4), normal(2, 5, 4, seed=1), mask_of(2, 3, 5)
+        self.compiles(**more)
+
+    def compiles(self, **more):
+        module, (x, context, mask) = self.make(**more), self.inputs(2, n=3, m=5)
         mask[:, :, 0] = True
         torch.compiler.reset()
         compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
-        for arguments in ((x,), (x, context), (x, context, mask)):
+        for arguments in ((x,), *([(x, context)] if self.crosses else []), (x, context, mask)):
             out, expected = compiled(*arguments), module(*arguments)
             close(out, expected, atol=1e-12)
             gradients = torch.autograd.grad(out.square().sum(), list(module.parameters()))
@@ -325,7 +388,7 @@ class TracedSuite(Made):
         close(torch.compile(module, fullgraph=True, backend="aot_eager")(x, mask=mask), module(x, mask=mask), atol=1e-12)
 
     def test_it_exports(self):
-        module, x, context, mask = self.make(), normal(2, 3, 4), normal(2, 5, 4, seed=1), mask_of(2, 3, 5)
+        module, (x, context, mask) = self.make(), self.inputs(2, n=3, m=5)
         if not self.exports:
             with pytest.raises(RuntimeError):  # when torch has learnt it, this test says so
                 torch.export.export(module, (x, context, mask))
@@ -333,3 +396,11 @@ class TracedSuite(Made):
         program = torch.export.export(module, (x, context, mask))
         other = normal(2, 3, 4, seed=7)
         close(program.module()(other, context, mask), module(other, context, mask), atol=1e-12)
+
+
+class SlowlyTracedSuite(TracedSuite):
+    """For an iteration, which is traced step by step: all settings at once, since other mixers show them one by one."""
+
+    @pytest.mark.parametrize("more", [{"causal": True, "learn_beta": True}])
+    def test_it_compiles_without_a_break(self, more):
+        self.compiles(**more)

@@ -231,7 +231,7 @@ ALLOCATES_NOTHING = {
     ("flips", None),
     ("degree", None),
     ("probes", None),
-    ("max_steps", None),
+    *((name, "max_steps") for name in ("find_fixed_points", "classical_recall", "dense_recall", "storage_trial")),
     ("seed", None),
     ("top_k", None),
 }
@@ -514,16 +514,23 @@ SPECIAL = {
     "references": _sentences(),
     "parts": _pieces(),
     "trials": _trials(),
+    "prior": [given(value, REFUSE) for value in (3, "binary", object(), torch.ones(2))],
+    "function": [given(value, REFUSE) for value in (3, "cos", object(), torch.ones(2), None)],
     "sigma": SIGMAS,
     "from_torch.module": MODULES,
     "seed": [given(2**64, EITHER, "2**64"), given(-(2**63) - 1, EITHER, "-2**63-1")],
     "watch": [],
 }
-FOLLOWS_DTYPE = {"find_fixed_points.tolerance": torch.finfo(SINGLE).eps ** (2 / 3)}
+SOLVERS = ("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap", "MeanFieldAttention")
+FOLLOWS_DTYPE = dict.fromkeys((f"{solver}.tolerance" for solver in SOLVERS), torch.finfo(SINGLE).eps ** (2 / 3))
 """Defaults that depend on the dtype, as they are in single precision."""
 
-ONLY = {"jobs": JOBS}
-"""Arguments for which nothing else is tried: here more jobs would start processes."""
+NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
+OWN = [
+    f"MeanFieldAttention.{method}.{name}" for method in ("forward", "split", "explain") for name in ("context", "score_bias")
+]
+ONLY = {"jobs": JOBS, **dict.fromkeys(OWN, NOT_TAKEN)}
+"""Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""
 
 
 # The spoilers of an argument
@@ -545,6 +552,9 @@ def _has_tensors(value: object) -> bool:
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first[0] if isinstance(first, tuple) else first, Tensor)
 
+
+MAY_NOT_FIT = {"PatchClassifier.dtype", "MeanFieldAttention.largest"}
+"""What is right in itself, and need not fit what it is called with: a mixer of another dtype, an unstable system."""
 
 TRUSTED = {"Heads"}
 """Records whose numbers were looked at before, which a second look in every call of a mixer would only slow down."""
@@ -573,8 +583,9 @@ def _of_fields(record: object) -> Iterator[Spoiler]:
 def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     """Everything that is tried on one argument."""
     keys = (name, f"{entry.short.split('.')[-1]}.{name}", f"{entry.short}.{name}")
-    if name in ONLY:
-        return ONLY[name]
+    for key in keys:
+        if key in ONLY:
+            return ONLY[key]
     found, several = [], kinds(entry, name)
     call = build(entry, World(), [name])
     value = call.arguments[name]
@@ -591,6 +602,8 @@ def spoilers(entry: Entry, name: str) -> list[Spoiler]:
         found += LARGE
     for key in keys:
         found += SPECIAL.get(key, [])
+    if f"{entry.short}.{name}" in MAY_NOT_FIT:
+        found = [_relaxed(one) for one in found if one.expect != SAME]
     if entry.short in TRUSTED:
         found = [one if one in FLOAT_KINDS or one in RECORDS else _relaxed(one) for one in found if one not in FLOAT_VALUES]
     if f"{entry.short}.{name}" in FOLLOWS_DTYPE:
@@ -616,6 +629,8 @@ def distributions(entry: Entry, call: object) -> tuple[int, ...]:
         return (call.arguments["heads"],)
     tensors = [value for value in call.arguments.values() if isinstance(value, Tensor) and value.is_floating_point()]
     names = list(call.arguments)
+    if "J" in names:  # one distribution for each system
+        return tuple(call.arguments["J"].shape[:-2])
     if len(tensors) == 1 and "scores" not in names:
         return tuple(tensors[0].shape[:-2])
     return tuple(tensors[0].shape[:-1])

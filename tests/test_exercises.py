@@ -139,6 +139,26 @@ def lowest(query, key, value, mask):
     return torch.softmax(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), -1) @ value
 
 
+def pair_by_pair(state, J, h):
+    n = len(h)
+    pairs = sum(J[i, j] * state[:, i] * state[:, j] for i in range(n) for j in range(i))
+    return -pairs - (state * h).sum(-1)
+
+
+def echo_by_echo(m, J, h, beta):
+    field = [beta * (J[i] @ m + h[i]) for i in range(len(m))]
+    echo = [sum(beta**2 * J[i, j] ** 2 * (1 - m[j] ** 2) for j in range(len(m))) for i in range(len(m))]
+    return torch.stack([torch.tanh(f - V * own) for f, V, own in zip(field, echo, m)])
+
+
+def newton(J, c, beta):
+    V = torch.zeros_like(c)
+    for _ in range(20):
+        chi = torch.linalg.inv(torch.diag(V + 1 / c) - beta * J)
+        V = V + torch.linalg.solve(chi**2, chi.diagonal() - c)
+    return V
+
+
 RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
@@ -150,6 +170,14 @@ RIGHT = {
     "2c.5 with -w": ("2c.5", lambda x, w: features(x, -w)),
     "2c.5 in another order": ("2c.5", lambda x, w: features(x, w.flip(0))),
     "2c.5 with other signs": ("2c.5", lambda x, w: -features(x, w)),
+    "4a.1 pair by pair": ("4a.1", pair_by_pair),
+    "4a.2 in a loop": ("4a.2", echo_by_echo),
+    "4a.3 by solving": (
+        "4a.3",
+        lambda m, V, J, b: torch.linalg.solve(torch.diag(V + 1 / (1 - m * m)) - b * J, torch.eye(len(m)).to(J)),
+    ),
+    "4a.4 by the length": ("4a.4", lambda b: 2 * b / (1 + (1 + 4 * b.norm(dim=-1, keepdim=True) ** 2 / b.shape[-1]).sqrt())),
+    "4a.5 by Newton's method": ("4a.5", newton),
     "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
 }
 
@@ -238,6 +266,15 @@ REVIEWED = [
     ("3a.3", "two sweeps", sweeps(2)),
     ("3a.3", "until nothing changes", sweeps(20)),
     ("3c.1", "zero diagonal", zero_diagonal),
+    ("4a.1", "plus signs, pairs twice", lambda s, J, h: torch.einsum("ki,ij,kj->k", s, J, s) + s @ h),
+    ("4a.1", "pairs twice", lambda s, J, h: -torch.einsum("ki,ij,kj->k", s, J, s) - s @ h),
+    ("4a.2", "no reaction", lambda m, J, h, b: (b * (h + J @ m)).tanh()),
+    ("4a.2", "own variance", lambda m, J, h, b: torch.tanh(b * (J @ m + h) - b**2 * (J**2).sum(1) * (m - m**3))),
+    ("4a.3", "prior's variance", lambda m, V, J, b: torch.linalg.inv(torch.diag(V) + torch.eye(len(m)).to(J) - b * J)),
+    ("4a.3", "single sites", lambda m, V, J, b: torch.diag_embed(1 - m**2)),
+    ("4a.4", "hard norm", lambda b: torch.nn.functional.rms_norm(b, b.shape[-1:], eps=0.0)),
+    ("4a.4", "not divided by D", lambda b: 2 * b / (1 + (1 + 4 * (b * b).sum(-1, keepdim=True)).sqrt())),
+    ("4a.5", "Onsager's", lambda J, c, b: ((b * J) ** 2 * c).sum(-1)),
 ]
 
 

@@ -12,6 +12,7 @@ from mixer_suite import MixerSuite
 from torch import distributions
 
 from attnlib import EnergyAttention, SoftmaxAttention
+from attnlib.mean_field import Binary, MeanFieldAttention
 
 
 class TestSoftmaxAttention(MixerSuite):
@@ -45,6 +46,45 @@ class TestEnergyAttentionByAutomaticDifferentiation(MixerSuite):
     kind = Automatic
     settings: ClassVar = {"steps": 2, "step_size": 0.5}
     exports = False
+
+
+class TestMeanFieldAttention(MixerSuite):
+    kind = MeanFieldAttention
+    settings: ClassVar = {"sites": 30}
+    small: ClassVar = {"sites": 3}  # two tokens, and a place where none stands
+    crosses = False
+
+
+class TestMeanFieldAttentionOfAsymmetricCouplings(MixerSuite):
+    kind = MeanFieldAttention
+    settings: ClassVar = {"sites": 30, "symmetric": False}
+    small: ClassVar = {"sites": 3}
+    crosses = False
+
+
+class Iterated(MeanFieldAttention):
+    """Iterated to the last digits, so that it makes no difference where the iteration stops.
+
+    Weak couplings take few steps there, and it is steps that a compiler traces one by one.
+    """
+
+    def __init__(self, *sizes, dtype=None, **settings):
+        tolerance = 1e-13 if dtype == torch.float64 else 1e-6
+        super().__init__(*sizes, dtype=dtype, tolerance=tolerance, largest=0.03, max_steps=10, **settings)
+
+
+class TestMeanFieldAttentionByIteration(MixerSuite):
+    kind = Iterated
+    settings: ClassVar = {"sites": 30, "prior": Binary(), "onsager": "none"}
+    small: ClassVar = {"sites": 3}
+    crosses = False
+
+
+class TestMeanFieldAttentionWithANetwork(MixerSuite):
+    kind = Iterated
+    settings: ClassVar = {"sites": 30, "onsager": "neural"}
+    small: ClassVar = {"sites": 3}
+    crosses = False
 
 
 def recipe():

@@ -9,6 +9,18 @@ import attnlib
 from attnlib import EnergyAttention, SoftmaxAttention, attend, softmax
 from attnlib.attention import Heads, Mixer, rotary_places, teach
 from attnlib.hopfield import EnergyRecord, FixedPoints, find_fixed_points, hopfield_energy
+from attnlib.mean_field import (
+    FixedPoint,
+    Gaussian,
+    MeanField,
+    MeanFieldAttention,
+    Prior,
+    Spherical,
+    adaptive_tap,
+    exact_ising,
+    fixed_point,
+    sherrington_kirkpatrick,
+)
 from attnlib.softmax import PartialSoftmax, online_softmax, random_energy
 
 
@@ -20,6 +32,15 @@ class Mean(Mixer):
     def mix(self, heads: Heads) -> Tensor:
         """Everyone gets the mean of the values."""
         return heads.value.mean(-2, keepdim=True).expand_as(heads.query)
+
+
+class Ternary(Prior):
+    """A prior of one's own: -1, 0 or 1."""
+
+    def log_partition(self, field: Tensor, V: Tensor | None = None) -> Tensor:
+        """One site."""
+        here = torch.zeros_like(field[..., 0]) if V is None else V / 2
+        return (1 + 2 * here.exp() * field[..., 0].cosh()).log() - torch.tensor(3.0).log()
 
 
 class Block(nn.Module):
@@ -50,6 +71,7 @@ def main() -> None:
         EnergyAttention(8, energy=energy, dtype=torch.float32),
         SoftmaxAttention.from_torch(nn.MultiheadAttention(8, 2)),
         Mean(8, beta=torch.tensor([0.5])),
+        MeanFieldAttention(8, sites=5, heads=2, prior=Spherical(4), onsager="none"),
     ):
         assert Block(mixer)(x).shape == x.shape
     record = EnergyAttention(8, steps=2).explain(x)
@@ -58,6 +80,11 @@ def main() -> None:
     found = find_fixed_points(x[0], x[1], beta=0.1)
     assert_type(found, FixedPoints)
     assert_type(found.points, Tensor)
+    J = sherrington_kirkpatrick(8, 3)
+    assert_type(exact_ising(J, beta=0.5).m, Tensor)
+    assert_type(adaptive_tap(0.5 * J, prior=Ternary()), MeanField)
+    assert_type(Gaussian(2.0).mean(x[..., :1]), Tensor)
+    assert_type(fixed_point(torch.cos, x[0]), FixedPoint)
     assert_type(online_softmax([(x[0], torch.ones(8, 3))]), PartialSoftmax)
     assert_type(random_energy(10, 1.0).entropy, Tensor)
     with attnlib.no_value_checks():

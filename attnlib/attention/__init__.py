@@ -6,11 +6,12 @@ from attnlib.attention.heads import Heads, Places
 from attnlib.attention.masks import causal_mask, padding_mask
 from attnlib.attention.memory import Hops, MemoryNetwork, multi_hop
 from attnlib.attention.mixer import Mixer
+from attnlib.attention.pictures import PatchClassifier, patches
 from attnlib.attention.positions import rotary_places, sinusoids
 from attnlib.attention.scores import additive_scores, bilinear_scores, dot_scores
 from attnlib.attention.seq2seq import DecodingRecord, Seq2Seq
 from attnlib.attention.softmax_attention import AttentionRecord, SoftmaxAttention
-from attnlib.attention.training import Teaching, teach
+from attnlib.attention.training import Teaching, teach, teach_labels
 
 __all__ = [
     "AttentionRecord",
@@ -19,6 +20,7 @@ __all__ = [
     "Hops",
     "MemoryNetwork",
     "Mixer",
+    "PatchClassifier",
     "Places",
     "Seq2Seq",
     "SoftmaxAttention",
@@ -34,7 +36,9 @@ __all__ = [
     "links",
     "multi_hop",
     "padding_mask",
+    "patches",
     "rotary_places",
     "sinusoids",
     "teach",
+    "teach_labels",
 ]

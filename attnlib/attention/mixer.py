@@ -22,7 +22,7 @@ from attnlib._checks import (
     check_number,
     check_tensors,
 )
-from attnlib._numerics import autocasting, differentiable, open_mask
+from attnlib._numerics import autocasting, column, differentiable, open_mask
 from attnlib._values import check_finite, check_result
 from attnlib.attention.heads import Heads, Places, check_heads, placed
 
@@ -39,8 +39,7 @@ class Mixer(nn.Module):
     Args:
         dim: width of x and of the output.
         context_dim: width of the context; default ``dim``.
-        heads: number of heads, each with maps of its own.
-        head_dim: width of a head; default ``dim // heads``.
+        heads, head_dim: number of heads, each with maps of its own, and their width; default 1 and ``dim // heads``.
         beta: inverse temperature, a number or a tensor ``[heads]``, one for each head; default ``head_dim ** -0.5``.
         learn_beta: make beta a parameter, one for each head, that starts at ``beta``. Its logarithm is learned, as
             ``log_beta [heads]``, so that no step of an optimiser makes it negative.
@@ -66,8 +65,8 @@ class Mixer(nn.Module):
              [0.5000, 1.0000]]])
     """
 
-    has_values = True
-    """Whether values have a map of their own; otherwise the keys serve as values."""
+    has_keys, has_values = True, True
+    """Whether keys and values have maps of their own. Without, the queries serve as keys, and the keys as values."""
 
     has_weights = True
     """Whether there are weights that dropout could act on."""
@@ -121,7 +120,8 @@ class Mixer(nn.Module):
         if not bare:
             inner = self.heads * self.head_dim
             self.to_query = nn.Linear(self.dim, inner, bias=bias, device=device, dtype=dtype)
-            self.to_key = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
+            if self.has_keys:
+                self.to_key = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
             if self.has_values:
                 self.to_value = nn.Linear(self.context_dim, inner, bias=bias, device=device, dtype=dtype)
             self.to_out = nn.Linear(inner, self.dim, bias=bias, device=device, dtype=dtype)
@@ -187,15 +187,14 @@ class Mixer(nn.Module):
             value = key
         else:
             # looked at before they are split, where it is quicker; a fused kernel may turn a NaN into a zero
-            query = self._per_head(check_result(self.to_query(x), "x, or the parameters that make queries of it, are"))
-            key = self._per_head(check_result(self.to_key(context), "x, context, or the parameters that make keys of it, are"))
+            made = "x, context, or the parameters that make queries or keys of them, are"
+            query = self._per_head(check_result(self.to_query(x), made))
+            key = self._per_head(check_result(self.to_key(context), made)) if self.has_keys else query
             value = self._per_head(self.to_value(context)) if self.has_values else key
         if self.places is not None:
             query, key = placed(self.places, query, key)
             value = value if self.has_values else key
-        beta = self.beta
-        beta = beta.unsqueeze(-1) if isinstance(beta, Tensor) else beta
-        return Heads(query, key, value, beta, seen, score_bias, self.dropout if self.training else 0.0)
+        return Heads(query, key, value, column(self.beta), seen, score_bias, self.dropout if self.training else 0.0)
 
     def merge(self, mixed: Float[Tensor, "*batch heads n d"], heads: Heads) -> Float[Tensor, "*batch n dim"]:
         """Put the heads side by side, ``[*batch, n, dim]``, with zeros for what attends to nothing, and map them back.
@@ -225,7 +224,7 @@ class Mixer(nn.Module):
             raise ValueError(f"context is None; expected [*batch, m, {self.context_dim}], since dim is {self.dim}")
         width = (*x.shape[:-2], self.context_dim)
         if context is not None and (context.ndim != x.ndim or (*context.shape[:-2], context.shape[-1]) != width):
-            expected = ", ".join(map(str, (*x.shape[:-2], "m", self.context_dim)))
+            expected = ", ".join(map(str, (*width[:-1], "m", width[-1])))
             raise ValueError(f"context has shape {tuple(context.shape)}; expected [{expected}]")
         limit = torch.finfo(torch.promote_types(x.dtype, torch.float32)).max ** 0.25  # its fourth power is still a number
         for name, large in zip(given, check_finite(**given), strict=True):

@@ -1,19 +1,22 @@
-"""Training by teacher forcing: the optimiser, its schedule, and a loop that can be watched."""
+"""Training, by teacher forcing or from labels: the optimiser, its schedule, and a loop that can be watched."""
 
 import math
 import os
 from collections.abc import Callable, Iterable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attnlib._checks import check_count, check_number
+from attnlib._checks import WHOLE, check_count, check_generator, check_number, check_tensors
 from attnlib._extras import extra
 from attnlib._values import check_result, refuted
 from attnlib.attention.seq2seq import PAD, Seq2Seq
 from attnlib.attention.words import check_words
+
+Lesson = TypeVar("Lesson")
 
 FASTEST = 1e3
 """The highest learning rate: no network survives a step of Adam that long."""
@@ -74,15 +77,104 @@ def teach(
     """
     if not isinstance(model, Seq2Seq):
         raise ValueError(f"model is a {type(model).__name__}; expected a Seq2Seq")
-    steps, learning_rate = check_count("steps", steps), check_number("learning_rate", learning_rate, above=0)
-    clip = check_number("clip", clip, above=0)
-    if learning_rate > FASTEST:
-        raise ValueError(f"learning_rate is {learning_rate}; expected at most {FASTEST:g}")
-    if not isinstance(progress, str):
-        raise ValueError(f"progress is a {type(progress).__name__}; expected a name, or an empty string")
+    steps = check_count("steps", steps)
     for name, function in (("batches", batches), ("watch", watch)):
         if not callable(function) and (function is not None or name == "batches"):
             raise ValueError(f"{name} is a {type(function).__name__}; expected a function")
+
+    def loss_of(batch: Teaching) -> Tensor:
+        return _loss(model, batch)
+
+    return _train(model, _endless(batches, steps, progress), loss_of, "batches", steps, learning_rate, clip, watch)
+
+
+def teach_labels(
+    model: nn.Module,
+    inputs: Float[Tensor, "samples *shape"],
+    labels: Int[Tensor, "samples"],
+    steps: int,
+    *,
+    batch: int = 32,
+    learning_rate: float = 3e-3,
+    clip: float | int = 1.0,
+    generator: torch.Generator | None = None,
+    progress: str = "",
+    watch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train a classifier on labelled inputs, with the optimiser and the schedule of :func:`teach`.
+
+    Args:
+        model: trained in place; it takes ``[batch, *shape]`` and returns logits ``[batch, classes]``.
+        inputs: ``[samples, *shape]``, such as pictures.
+        labels: whole numbers from 0, ``[samples]``.
+        steps: how many batches to learn from.
+        batch: samples in a batch; every pass over the data has an order of its own, and leaves out what is too few for one.
+        generator: of the orders; default torch's own.
+        learning_rate, clip, progress, watch: as in :func:`teach`.
+
+    Returns:
+        The mean negative log-probability of a label, step by step, in nats.
+
+    Raises:
+        ValueError: shapes that do not fit, labels that are not classes, no samples, settings out of range; and what the model
+            raises.
+
+    >>> _ = torch.manual_seed(0)
+    >>> inputs = torch.randn(64, 2)
+    >>> losses = teach_labels(torch.nn.Linear(2, 2), inputs, (inputs[:, 0] > 0).long(), steps=60, learning_rate=0.1)
+    >>> len(losses), losses[-1] < losses[0] / 2
+    (60, True)
+    """
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model is a {type(model).__name__}; expected a module")
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError("model has no parameters; expected something to train")
+    check_tensors(inputs=inputs, labels=labels)
+    if inputs.ndim < 1 or labels.ndim != 1 or len(inputs) != len(labels) or not len(labels):
+        shapes = f"inputs has shape {tuple(inputs.shape)} and labels {tuple(labels.shape)}"
+        raise ValueError(f"{shapes}; expected [samples, *shape] and [samples]")
+    where = next(model.parameters()).device
+    if inputs.device != where or labels.device != where:
+        raise ValueError(f"inputs is on {inputs.device}, labels on {labels.device}; expected {where}, where the model is")
+    if labels.dtype not in WHOLE:
+        raise ValueError(f"labels has dtype {labels.dtype}; expected whole numbers")
+    steps, size = check_count("steps", steps), min(check_count("batch", batch), len(labels))
+    check_generator(generator)
+    if watch is not None and not callable(watch):
+        raise ValueError(f"watch is a {type(watch).__name__}; expected a function")
+    data = inputs.detach()  # the model is trained, not what it reads
+
+    def chosen() -> Iterable[Tensor]:
+        device = None if generator is None else generator.device
+        order = torch.randperm(len(labels), generator=generator, device=device).to(labels.device)
+        return (order[start : start + size] for start in range(0, len(order) - size + 1, size))
+
+    def loss_of(rows: Tensor) -> Tensor:
+        logits, wanted = model(data[rows]), labels[rows].long()
+        if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(rows):
+            came = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+            raise ValueError(f"model returned {came}; expected logits [batch, classes]")
+        if refuted(lambda: ((wanted >= 0) & (wanted < logits.shape[-1])).all()):
+            raise ValueError(f"labels has {wanted.min()} to {wanted.max()}; expected classes from 0 to {logits.shape[-1] - 1}")
+        return check_result(F.cross_entropy(logits, wanted), "the loss is")
+
+    return _train(model, _endless(chosen, steps, progress), loss_of, "inputs", steps, learning_rate, clip, watch)
+
+
+def _train(
+    model: nn.Module,
+    lessons: Iterable[Lesson],
+    loss_of: Callable[[Lesson], Tensor],
+    name: str,
+    steps: int,
+    learning_rate: float,
+    clip: float | int,
+    watch: Callable[[int], None] | None,
+) -> list[float]:
+    """Adam on the loss of every lesson; settings are checked here, and an error says that a lesson or the rate may be wrong."""
+    learning_rate, clip = check_number("learning_rate", learning_rate, above=0), check_number("clip", clip, above=0)
+    if learning_rate > FASTEST:
+        raise ValueError(f"learning_rate is {learning_rate}; expected at most {FASTEST:g}")
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     warm = max(1, steps // 20)
 
@@ -93,12 +185,12 @@ def teach(
     losses: list[float] = []
     watch = watch or (lambda step: None)
     watch(0)
-    for batch in _endless(batches, steps, progress):
+    for lesson in lessons:
         try:
-            loss = _loss(model, batch)
+            loss = loss_of(lesson)
         except ValueError as error:
             cause = f", or learning_rate {learning_rate:g} is too high" if losses else ""
-            raise ValueError(f"batches has one that cannot be learnt from{cause}: {error}") from error
+            raise ValueError(f"{name} has something that cannot be learnt from{cause}: {error}") from error
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -122,10 +214,10 @@ def _loss(model: Seq2Seq, batch: Teaching) -> Tensor:
     return check_result(F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD), "the loss is")
 
 
-def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: str) -> Iterable[Teaching]:
+def _endless(batches: Callable[[], Iterable[Lesson]], steps: int, progress: str) -> Iterable[Lesson]:
     """Pass over the data until so many batches were given."""
 
-    def passes() -> Iterable[Teaching]:
+    def passes() -> Iterable[Lesson]:
         left = steps
         while left:
             before, lessons = left, batches()
@@ -139,6 +231,8 @@ def _endless(batches: Callable[[], Iterable[Teaching]], steps: int, progress: st
             if left == before:
                 raise ValueError("batches is empty; expected at least one batch")
 
+    if not isinstance(progress, str):
+        raise ValueError(f"progress is a {type(progress).__name__}; expected a name, or an empty string")
     if not progress:
         return passes()
     with extra("a progress bar"):

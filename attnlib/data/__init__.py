@@ -1,5 +1,6 @@
 """Generated data with known answers, and loaders for real files."""
 
+from attnlib.data.images import Images, digits, mnist, read_idx
 from attnlib.data.translation import (
     Corpus,
     Pair,
@@ -15,11 +16,15 @@ from attnlib.data.vocabulary import Batch, Vocabulary, batches, make_batch
 __all__ = [
     "Batch",
     "Corpus",
+    "Images",
     "Pair",
     "Vocabulary",
     "batches",
+    "digits",
     "generate_pairs",
     "make_batch",
+    "mnist",
+    "read_idx",
     "read_parallel",
     "read_tab_separated",
     "split_pairs",

@@ -3,20 +3,26 @@
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.live.alignment_film import AlignmentFilm
 from attnlib.live.ball_and_bound import BallAndBound
+from attnlib.live.couplings_film import CouplingsFilm
 from attnlib.live.digit_recall import DigitRecall
 from attnlib.live.flatland import Flatland
 from attnlib.live.hop_lab import HopLab
+from attnlib.live.iteration import Iteration
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
+from attnlib.live.spin_lab import SpinLab
 
 __all__ = [
     "AlignmentFilm",
     "BallAndBound",
+    "CouplingsFilm",
     "DigitRecall",
     "FigureError",
     "Flatland",
     "HopLab",
+    "Iteration",
     "LiveFigure",
     "ScoreLab",
     "SoftmaxThermometer",
+    "SpinLab",
 ]

@@ -1,5 +1,11 @@
 """The numbers that ``kit.generator`` in ``kit.js`` draws from a seed, drawn here: bit by bit the same."""
 
+import functools
+import math
+
+import torch
+from torch import Tensor
+
 WORD = 2**32 - 1
 
 
@@ -13,6 +19,14 @@ def words(number: int, seed: int) -> list[int]:
         bits ^= bits << 5 & WORD
         drawn.append(bits)
     return drawn[16:]
+
+
+@functools.lru_cache(maxsize=16)
+def normals(number: int, seed: int) -> Tensor:
+    """The first normal numbers of ``kit.generator(seed)``, up to rounding, by Box and Muller: ``[number]`` in float64."""
+    drawn = torch.tensor(words(2 * number, seed), dtype=torch.float64)
+    radius, angle = ((drawn + 0.5) / 2**32).reshape(-1, 2).unbind(-1)
+    return (-2 * radius.log()).sqrt() * (2 * math.pi * angle).cos()
 
 
 def shuffles(size: int, number: int, seed: int) -> list[list[int]]:

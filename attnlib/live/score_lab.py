@@ -1,6 +1,5 @@
 """The score lab: what width, number of keys, correlation and scale make of scores and weights (chapter 2)."""
 
-import functools
 import math
 from typing import Any, ClassVar
 
@@ -9,7 +8,7 @@ import traitlets
 from torch import Tensor
 
 from attnlib.attention import attention_weights, dot_scores
-from attnlib.live._draws import words
+from attnlib.live._draws import normals
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.softmax import effective_number, entropy, freezing_scale, participation_ratio
 
@@ -18,14 +17,6 @@ LEAST, MOST = 2, 512
 
 MOST_BARS = 32
 """So many of the largest weights are drawn."""
-
-
-@functools.lru_cache(maxsize=16)
-def _normals(number: int, seed: int) -> Tensor:
-    """The first normal numbers of ``kit.generator(seed)`` in ``kit.js``, up to rounding, by Box and Muller."""
-    drawn = torch.tensor(words(2 * number, seed), dtype=torch.float64)
-    radius, angle = ((drawn + 0.5) / 2**32).reshape(-1, 2).unbind(-1)
-    return (-2 * radius.log()).sqrt() * (2 * math.pi * angle).cos()
 
 
 class ScoreLab(LiveFigure):
@@ -93,7 +84,7 @@ class ScoreLab(LiveFigure):
 
     def draw(self) -> tuple[Tensor, Tensor]:
         """The query ``[1, d]`` and the keys ``[K, d]`` that the figure shows, in float64; the marked key is the first."""
-        table = _normals(MOST * (self.count + 1), self.seed).reshape(-1, MOST)[:, : self.dimension]
+        table = normals(MOST * (self.count + 1), self.seed).reshape(-1, MOST)[:, : self.dimension]
         query, key = table[:1], table[1:].clone()
         key[0] = self.correlation * query[0] + math.sqrt(1 - self.correlation**2) * key[0]
         return query, key
