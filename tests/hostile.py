@@ -26,12 +26,11 @@ CHAPTERS = ("softmax", "attention", "hopfield", "mean_field", "free_energy", "me
 SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 """Sizes of axes by their names in annotations; a module's own sizes (``dim``, ``words``) are looked up there."""
 
-ALWAYS = dict.fromkeys(
-    ("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention", "VectorSpinAttention"), ("heads",)
-)
+ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention"), ("heads",))
 ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
+ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
+ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
-ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
@@ -521,7 +520,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
     "flat_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
     "almeida_thouless.m": lambda about: 0.3 * _draw(about, "n"),
-    "Gaussian.covariance": lambda about: 1.5,
+    "Gaussian.covariance": lambda about: (1.5 * torch.eye(size_of("d", about))).to(about.world.dtype),
     "chains": lambda about: 4,
     "sweeps": lambda about: 6,
     "burn_in": lambda about: 2,
@@ -558,6 +557,8 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
+    "fixed_point.tolerance": lambda about: 1e-6,
+    **dict.fromkeys((f"{name}.tolerance" for name in ("naive_mean_field", "tap", "adaptive_tap")), lambda about: 4e-6),
     "longest": lambda about: 3,
     "context_dim": lambda about: 6,
     "head_dim": lambda about: 2,

@@ -30,6 +30,9 @@ class Made:
 
     kind: type[Mixer]
     settings: ClassVar[dict[str, object]] = {}
+    small: ClassVar[dict[str, object]] = {}
+    """Settings over ``settings`` where derivatives are compared with differences, one evaluation of the module or two for each
+    entry of its parameters."""
     exports = True
     """False where the mixer takes a gradient inside, which ``torch.export`` cannot trace."""
     crosses = True
@@ -190,7 +193,7 @@ class MixerSuite(Made):
 
     @pytest.mark.parametrize("more", [{}, {"bias": True}, {"causal": True}, {"learn_beta": True}])
     def test_it_differentiates(self, more):
-        module = self.make(2, heads=2, head_dim=1, **more)
+        module = self.make(2, heads=2, head_dim=1, **(self.small | more))
         x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
         if self.crosses:
             assert parameter_check(module, gradcheck, x, context, mask=mask_of(1, 2, 3))

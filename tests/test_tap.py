@@ -219,6 +219,36 @@ def test_with_a_gaussian_prior_the_reaction_cancels():
         gaussian_response(10 * J, h[:, None], prior=prior)
 
 
+@pytest.mark.double
+@pytest.mark.parametrize("field", [6.0, 12.0, 30.0, 100.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_reaction_of_spins_that_hardly_move(field, dtype):
+    """To first order ``V_i = sum_j J_ij^2 / cosh^2(field of j)``: of the field alone, or with what neighbours add to it.
+
+    Which of the two is the tolerance's choice, as the variances themselves are below it.
+    """
+    J, _ = glasses(3, 8)
+    h = field * torch.tensor([1.0, -1.0] * 4, dtype=dtype)
+    found, strongest = adaptive_tap(J.to(dtype), h), J.abs().sum(-1).max().item()
+    close(found.m, h.sign().expand(3, 8), atol=2 * math.exp(2 * strongest - 2 * field) + 2e-7)
+    alone = h.double().expand(3, 8)
+    bounds = [
+        (J.square() @ local.cosh().pow(-2).unsqueeze(-1))[..., 0]
+        for local in (alone, alone + (J @ found.m.double().unsqueeze(-1))[..., 0])
+    ]
+    slack = 0.05 * torch.maximum(*bounds) + (1e-14 if dtype == torch.float32 else 1e-30)
+    assert (torch.minimum(*bounds) - slack <= found.V).all()
+    assert (torch.maximum(*bounds) + slack >= found.V).all()
+
+
+@pytest.mark.double
+def test_couplings_that_single_precision_cannot_resolve_are_not_called_solved():
+    J = 1e9 * glasses(1, 4)[0]
+    with pytest.raises(ConvergenceError, match=r"too strong for torch\.float32"):
+        adaptive_tap(J.float(), tolerance=4e-6)
+    assert adaptive_tap(J).consistency < 1e-4
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_they_refuse():
     J = glasses(1, 4)[0]
@@ -226,6 +256,7 @@ def test_what_they_refuse():
         (lambda: naive_mean_field(J, prior=Spherical(3)), "prior has spins of 3 components and J has 4 rows"),
         (lambda: naive_mean_field(J, prior=3), "prior is a int; expected a Prior"),
         (lambda: adaptive_tap(J + torch.eye(4)), "J couples a spin to itself"),
+        (lambda: tap(J, start=1.5 * torch.ones(4, dtype=torch.float64)), "start holds magnetisations that binary spins"),
         (lambda: tap(J, torch.zeros(3, dtype=torch.float64)), "h has shape"),
         (lambda: gaussian_response(J, torch.zeros(1, 1, 4, dtype=torch.float64), prior=Binary()), "prior is Binary"),
     ):

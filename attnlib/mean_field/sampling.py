@@ -19,6 +19,10 @@ class SampleRecord:
     the sampled ones do, and ``m_error [*batch, n]`` the standard error that follows. ``spread [*batch, n]`` compares the
     chains: near 1 where they agree, above 1.05 where they have not forgotten their starts and no number can be trusted.
     ``states [*batch, chains, n]`` are the last ones.
+
+    >>> found = heat_bath(torch.zeros(2, 2), torch.tensor([0.0, 50.0]), chains=4, sweeps=50)
+    >>> found.m[1], found.states.shape
+    (tensor(1.), torch.Size([4, 2]))
     """
 
     m: Float[Tensor, "*batch n"]

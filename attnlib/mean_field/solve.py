@@ -1,7 +1,9 @@
 """Fixed points of any map by damped, Anderson or Newton iteration, sample by sample, with derivatives that store no steps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -25,6 +27,10 @@ class FixedPoint:
 
     ``residual [*batch]`` is the largest component of ``f(z) - z`` at exactly the solution returned, ``iterations [*batch]`` the
     evaluations of ``f`` until then, ``converged [*batch]`` whether the residual is within the tolerance.
+
+    >>> found = fixed_point(lambda z: z / 2 + 1, torch.zeros(1), method="newton")
+    >>> found.solution, found.iterations
+    (tensor([2.]), tensor(2))
     """
 
     solution: Float[Tensor, "*batch k"]
@@ -54,7 +60,8 @@ def fixed_point(
     everything that the function closes over, as often as the function itself does; not with respect to the start.
 
     Where no value can be seen (compiling, under ``vmap``, on the meta device) and under the transforms of ``torch.func``,
-    all ``max_steps`` are taken, nothing is raised, and derivatives go through the steps.
+    all ``max_steps`` are taken, also by a sample that has converged, nothing is raised, and derivatives go through the steps;
+    with ``"anderson"``, whose steps lose their meaning near the solution, through two steps of Newton's method from there.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
@@ -110,7 +117,7 @@ def fixed_point(
 
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
     if blind:
-        return iterate(checked, start)
+        return replace(iterate, through=True)(checked, start)
     with torch.no_grad():
         found = iterate(checked, start)
     if not found.converged.all():
@@ -167,6 +174,8 @@ class _Iterate:
     max_steps: int
     memory: int
     ridge: float | int
+    through: bool = False
+    """Derivatives go through the steps. So a sample that is done goes on: its state knew the solution, not how it moves."""
 
     def __call__(self, function: Map, state: Tensor) -> FixedPoint:
         best, least = state, torch.full_like(state[..., 0], float("inf"))
@@ -174,7 +183,8 @@ class _Iterate:
         iterations = torch.zeros_like(done, dtype=torch.int64)
         states: list[Tensor] = []
         errors: list[Tensor] = []
-        for _ in range(self.max_steps):
+        goes_on = self.through and self.method != "anderson"
+        for _ in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
             error = function(state) - state
             iterations = iterations + ~done
             residual = error.abs().amax(-1)
@@ -182,7 +192,7 @@ class _Iterate:
             best = torch.where(better[..., None], state, best)
             least = torch.where(better, residual, least)
             done = done | (better & (residual <= self.tolerance * (1 + state.abs().amax(-1))))
-            if verdict(lambda reached=done: reached.all()):
+            if not self.through and verdict(partial(torch.all, done)):
                 break
             length = self.step(state)[..., None] if callable(self.step) else self.step
             if self.method == "newton":
@@ -192,8 +202,14 @@ class _Iterate:
                 move = self._anderson(states, errors, length)
             else:
                 move = length * error
-            broken = ~torch.isfinite(move).all(-1, keepdim=True)
-            state = torch.where(done[..., None], best, torch.where(broken, best, state + move))
+            held = ~torch.isfinite(move).all(-1, keepdim=True)
+            if not goes_on:
+                held = held | done[..., None]
+            state = torch.where(held, best, state + move)
+        if goes_on:
+            best = torch.where(done[..., None], state, best)
+        elif self.through:
+            best = _followed(function, best.detach(), done)
         return FixedPoint(best, torch.where(least.isfinite(), least, torch.finfo(least.dtype).max), iterations, done)
 
     def _anderson(self, states: list[Tensor], errors: list[Tensor], step: float | int | Tensor) -> Tensor:
@@ -214,13 +230,24 @@ class _Iterate:
         return torch.where((failed == 0)[..., None], combined, newest)
 
 
-def _newton(function: Map, state: Tensor, error: Tensor) -> Tensor:
-    """Solve the linearised equation, one sample at a time: batched LU hangs with two threads."""
+def _newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = None) -> Tensor:
+    """Solve the linearised equation, one sample at a time: batched LU hangs with two threads. Elsewhere, go to the image."""
     k = state.shape[-1]
-    with no_value_checks():
+    with no_value_checks() if looking() else nullcontext():
         axes = torch.eye(k, dtype=state.dtype, device=state.device)
         columns = [torch.func.jvp(function, (state,), (axis.expand_as(state),))[1] for axis in axes]
     matrix = axes - torch.stack(columns, -1)
+    if where is not None:
+        matrix = torch.where(where[..., None, None], matrix, axes)
     rows = zip(matrix.reshape(-1, k, k), error.reshape(-1, k), strict=True)
     moves = [torch.linalg.solve_ex(one, row)[0] for one, row in rows]
     return torch.stack(moves).reshape(error.shape) if moves else error
+
+
+def _followed(function: Map, solution: Tensor, solved: Tensor) -> Tensor:
+    """Solutions with their derivatives: a step of Newton's method from a solution moves it by no more than what was left, and
+    has its first derivatives; a second step has the second ones.
+    """
+    for _ in range(2):
+        solution = solution + _newton(function, solution, function(solution) - solution, solved)
+    return solution
