@@ -122,6 +122,22 @@ def test_what_the_page_says_of_it():
     assert equal["z"] == pytest.approx([equal["common"]] * 2, abs=1e-9)
     unlike = SaddleExplorer().readout
     assert min(abs(z - unlike["common"]) for z in unlike["z"]) > 0.3
+    cold = SaddleExplorer(beta=4, fields=[0, 0]).readout  # the border is at 0.7
+    assert cold["z"] == pytest.approx([0.836, 0.836], abs=5e-4)
+
+
+def test_the_printed_hessian_can_be_no_guide():
+    """Its matrix is indefinite on the way, and the descent stays far from the minimum; the exact one takes 7 steps."""
+    strong = {"beta": 4, "coupling": 1.5, "fields": (2, -2), "start": (5, 3)}
+    exact, printed = (SaddleExplorer(**strong, rule=rule).descent() for rule in ("exact", "printed"))
+    assert len(exact[0]) - 1 == 7
+    assert len(printed[0]) - 1 == 40
+    assert printed[1][-1] > 1
+    z = torch.tensor(printed[0][-1], dtype=torch.float64)
+    V = torch.diag(z) - 1.5 * torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double()
+    chi, h = torch.linalg.inv(V), torch.tensor([[2.0], [-2.0]]).double()
+    matrix = chi.square() / 2 + 4 * torch.diag((chi @ chi @ h @ h.T @ chi).diagonal())
+    assert torch.linalg.eigvalsh(matrix)[0] < 0
 
 
 # What a notebook is given

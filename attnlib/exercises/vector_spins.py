@@ -108,7 +108,7 @@ def _hessian(z: Tensor, J: Tensor, h: Tensor, thermal: float, square: float) -> 
     return inverse * (thermal * inverse + square / h.shape[1] * m @ m.mT)
 
 
-def _with_identity(z: Tensor, J: Tensor, h: Tensor, b: float) -> Tensor:
+def _summed_rows(z: Tensor, J: Tensor, h: Tensor, b: float) -> Tensor:
     whole, first = _hessian(z, J, h, 0.5, b), _hessian(z, J, h, 0.5, 0.0)
     return first + torch.diag((whole - first).sum(1))
 
@@ -117,9 +117,9 @@ HESSIAN: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(
     reference=lambda z, J, h, b: _hessian(z, J, h, 0.5, b),
     inputs=_systems,
     mistakes={
-        "identity for an inverse": Mistake(
-            "Both factors of the second product are full matrices. With the identity only the row sums are right.",
-            _with_identity,
+        "rows summed": Mistake(
+            "The second product is one of entries. As a matrix product of which the diagonal is kept it has only the right row sums.",
+            _summed_rows,
         ),
         "matrix products": Mistake(
             "The circle multiplies entry by entry. You took matrix products.",

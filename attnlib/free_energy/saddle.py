@@ -88,8 +88,9 @@ def saddle_hessian(
     .. math:: \frac{\partial^2\varphi}{\partial z_i \partial z_j} = \frac12 (V^{-1} \circ V^{-1})_{ij}
         + \frac\beta D \big( V^{-1} \circ (V^{-1} H H^T V^{-1}) \big)_{ij}
 
-    The second product is one of entries, too. (With the identity in place of the first of its factors, as it has been
-    printed, the row sums are right and the entries are not, so it serves a single z for all spins: see the errata.)
+    The second product is one of entries, too. (As a matrix product ``V^-1 V^-1 H H^T V^-1`` of which only the diagonal is
+    kept, as it has been printed, it has the right row sums and wrong entries, so it serves a single z for all spins: see the
+    errata.)
     Arguments, shapes (``J [*batch, n, n]``) and errors are those of :func:`saddle_potential`.
 
     >>> saddle_hessian(torch.tensor([1.0, 1.0]), torch.tensor([[0.0, 0.5], [0.5, 0.0]]))

@@ -28,7 +28,7 @@ SECTION = [round(0.25 * k, 2) for k in range(1, 25)]
 LEVELS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 """How far above the minimum the lines of equal height are."""
 
-RULES = {"exact": "Newton, with the exact Hessian", "printed": "with the identity in the Hessian", "slope": "the slope alone"}
+RULES = {"exact": "Newton, with the exact Hessian", "printed": "with the Hessian as printed", "slope": "the slope alone"}
 """What turns a gradient into a step, with the words of the menu."""
 
 
@@ -39,6 +39,7 @@ class SaddleExplorer(LiveFigure):
 
     Both fields lie along one direction; ``b_i`` is their length for each component. The descent begins where the reader puts
     it, moved along the diagonal until the smallest eigenvalue of V is 0.05. Steps that leave the domain or go up are halved.
+    The printed Hessian keeps of its fields' part only a diagonal, the sums of the rows; it can be indefinite.
 
     Traits, all to be set, observed and linked:
 
