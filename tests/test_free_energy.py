@@ -57,7 +57,7 @@ def test_gradient_and_hessian_are_those_of_the_potential(seed, n, d, beta):
 
 @pytest.mark.double
 def test_the_hessian_of_the_source_has_the_row_sums_only():
-    """With a matrix product in place of one by entries, and its diagonal kept: right for a step of all z together, wrong for each alone."""
+    """The diagonal of a matrix product, in place of a product by entries: right for all z together, wrong for each alone."""
     J, h, beta = couplings(6), normal(6, 4), 1.3
     z = torch.full((6,), 3.0, dtype=torch.float64)
     inverse = torch.linalg.inv(torch.diag(z) - J)

@@ -118,7 +118,7 @@ HESSIAN: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(
     inputs=_systems,
     mistakes={
         "rows summed": Mistake(
-            "The second product is one of entries. As a matrix product of which the diagonal is kept it has only the right row sums.",
+            "The second product is one of entries. The diagonal of a matrix product in its place has only the right row sums.",
             _summed_rows,
         ),
         "matrix products": Mistake(
