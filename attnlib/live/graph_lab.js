@@ -81,7 +81,7 @@ function render({ model, el }) {
   const said = kit.html("span", {});
   const rows = {
     spread: kit.reading("Spread of the scores"),
-    threshold: kit.reading("One decides beyond about"),
+    threshold: kit.reading("They freeze around"),
     effective: kit.reading("Neighbours that count"),
   };
   const numbers = kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element));
@@ -185,7 +185,7 @@ function render({ model, el }) {
       sources[j].setAttribute("aria-label", `Edge from node ${j} to node ${now.node}`);
     }
     scale.set(now.beta);
-    scale.mark(spread ? (now.beta * threshold) / spread : 0, "above this, one of so many Gaussian scores decides");
+    scale.mark(spread ? (now.beta * threshold) / spread : 0, "around this, so many Gaussian scores freeze");
     for (const { beta, chip } of chips) chip.setAttribute("aria-pressed", String(beta === now.beta));
     const best = neighbours[weights.indexOf(Math.max(...weights))];
     const told = neighbours.length

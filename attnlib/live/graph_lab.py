@@ -98,7 +98,7 @@ class GraphLab(LiveFigure):
 
         For the chosen node: its ``neighbours``, those that point at it; its ``query``; their ``scores``, ``weights`` and
         ``values``; the ``mix`` that it gathers; how many neighbours are ``effective``; the ``spread`` of the scores and the
-        ``threshold`` beyond which one of so many decides.
+        ``threshold`` around which so many Gaussian scores freeze; few of them do so gradually.
         """
         data, to_query, to_key, to_value = system(self.seed)
         query, key, value = data @ to_query.mT, data @ to_key.mT, data @ to_value.mT
@@ -151,7 +151,7 @@ class GraphLab(LiveFigure):
             for k, (j, w) in enumerate(weight.items())
         )
         texts = (
-            f"Spread of the scores {said['spread']:.1f}; one neighbour decides beyond about {said['threshold']:.2f}.",
+            f"Spread of the scores {said['spread']:.1f}; the weights freeze around {said['threshold']:.2f}.",
             "A still picture. Run the cell, or allow JavaScript, to choose a node and to change edges.",
         )
         return (
