@@ -68,8 +68,8 @@ SETTINGS = {
     "karate_rates": [0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03],
     "karate_seeds": 20,
 }
-QUICK = SETTINGS | {"steps": 6, "rates": [0.003], "short_steps": 3, "short_rates": [0.003], "seeds": 2, "tested": 20, "karate_steps": 5, "karate_seeds": 2}
-QUICK |= {"karate_rates": [0.01]}
+QUICK = SETTINGS | {"steps": 6, "rates": [0.003], "short_steps": 3, "short_rates": [0.003], "seeds": 2, "tested": 20}
+QUICK |= {"karate_steps": 5, "karate_seeds": 2, "karate_rates": [0.01]}
 
 
 def graphs(count: int, settings: dict[str, object], generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
