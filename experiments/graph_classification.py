@@ -48,7 +48,7 @@ SETTINGS = {
     "seeds": 5,
     "tested": 1000,
     "karate_steps": 100,
-    "karate_rates": [0.0003, 0.001, 0.003, 0.01, 0.03],
+    "karate_rates": [0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03],
     "karate_seeds": 20,
 }
 QUICK = SETTINGS | {"steps": 6, "rates": [0.003], "seeds": 2, "tested": 20, "karate_steps": 5, "karate_seeds": 2}
