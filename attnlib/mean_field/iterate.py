@@ -37,9 +37,9 @@ class FixedPoint:
     converged: Bool[Tensor, "*batch"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Iterate:
-    """The settings of an iteration; to call it is to iterate."""
+    """The settings of an iteration; to call it is to iterate. (Not frozen: torch 2.6 does not trace how one is made.)"""
 
     method: Method
     step: float | int | Callable[[Tensor], Tensor]

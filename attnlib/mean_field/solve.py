@@ -1,7 +1,6 @@
 """Fixed points of any map, with derivatives that store no steps."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -82,7 +81,8 @@ def fixed_point(
     max_steps, memory = check_count("max_steps", max_steps), check_count("memory", memory, least=1)
     ridge = check_number("ridge", ridge, above=0)
     start = differentiable(start).detach()
-    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge)
+    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through=blind)
 
     def checked(state: Tensor) -> Tensor:
         image = function(state)
@@ -91,9 +91,8 @@ def fixed_point(
             raise ValueError(f"function returned {came}; expected {state.dtype} {tuple(state.shape)}, as it got")
         return image
 
-    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
     if blind:
-        return replace(iterate, through=True)(checked, start)
+        return iterate(checked, start)
     with torch.no_grad():
         found = iterate(checked, start)
     if not found.converged.all():
