@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 import course
 import pytest
 from built_book import PAGES, ROOT, Book, build, parsed
+from hostile import chapters
 
 import attnlib
-from attnlib import mean_field
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "link": "href"}
 STYLE_LOADS = re.compile(r"""(url\(|@import)\s*["']?(https?:)?//[^)"']+""")
@@ -110,11 +110,11 @@ def test_examples_run(page):
 
 def test_notation_names_exist():
     """Each code name is something in attnlib, or a parameter or field of something in attnlib."""
-    names = set(attnlib.__all__) | set(mean_field.__all__)
-    for name in names.copy():
-        thing = getattr(attnlib, name, getattr(mean_field, name, None))
+    things = {name: getattr(package, name) for package in (attnlib, *chapters()) for name in package.__all__}
+    names = set(things)
+    for name, thing in things.items():
         assert callable(thing), name
-        if not (isinstance(thing, type) and issubclass(thing, Exception)):
+        if (isinstance(thing, type) and not issubclass(thing, Exception)) or inspect.isfunction(thing):
             names |= set(inspect.signature(thing).parameters)
         names |= {field.name for field in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()
     table = (ROOT / "book" / "notation.md").read_text(encoding="utf-8").split("## Signs")[0]
