@@ -11,6 +11,7 @@ from contextvars import ContextVar
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 _look_at_values: ContextVar[bool] = ContextVar("look_at_values", default=True)
 
@@ -36,6 +37,16 @@ def no_value_checks() -> Iterator[None]:
 def looking() -> bool:
     """Whether values may be looked at: not while compiling or exporting, nor inside :func:`no_value_checks`."""
     return not torch.compiler.is_compiling() and _look_at_values.get()
+
+
+def transforming() -> bool:
+    """Whether a transform of ``torch.func`` is at work, which sees through no autograd function that closes over tensors."""
+    return bool(getattr(torch._C, "_are_functorch_transforms_active", lambda: False)())
+
+
+def in_forward_mode() -> bool:
+    """Whether forward derivatives are being taken, outside the transforms of ``torch.func``: torch does not nest them."""
+    return not torch.compiler.is_compiling() and not transforming() and getattr(forward_ad, "_current_level", -1) >= 0
 
 
 def verdict(condition: Callable[[], Tensor | bool]) -> bool | None:

@@ -8,7 +8,7 @@ import torch
 from draw import close, normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 from attnlib import ConvergenceError, ConvergenceWarning
 from attnlib.mean_field import fixed_point
@@ -192,6 +192,25 @@ def test_where_no_value_can_be_seen_a_start_at_the_solution_knows_how_it_moves(m
     close(slope(offset, start, weights), first, atol=1e-9)
     close(torch.func.vmap(slope)(offset, start, weights), first, atol=1e-9)
     close(torch.func.grad(lambda o: (weights * slope(o, start, weights).cos()).sum())(offset), second, atol=1e-9)
+
+
+@pytest.mark.double
+@methods
+def test_derivatives_in_forward_mode_are_those_in_reverse(method):
+    """From zero, and from the solution, where the first step is the last; with and without torch.func."""
+    matrix, offset, along = contraction(3, 0.4), normal(4, 3, seed=1), normal(4, 3, seed=2)
+
+    def solve(offset, start):
+        return fixed_point(lambda z: (z @ matrix.mT + offset).tanh(), start, method=method, max_steps=40).solution
+
+    zero = torch.zeros_like(offset)
+    for start in (zero, solve(offset, zero)):
+        wanted = torch.autograd.functional.jvp(lambda o, start=start: solve(o, start), offset, along)[1]
+        with forward_ad.dual_level():
+            found = forward_ad.unpack_dual(solve(forward_ad.make_dual(offset, along), start))
+            close(found.primal, solve(offset, start), atol=1e-9)
+            close(found.tangent, wanted, atol=1e-9)
+        close(torch.func.jvp(lambda o, start=start: solve(o, start), (offset,), (along,))[1], wanted, atol=1e-9)
 
 
 @pytest.mark.double

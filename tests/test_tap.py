@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from draw import close, normal
-from torch.autograd import gradcheck
+from torch.autograd import forward_ad, gradcheck
 
 from attnlib import ConvergenceError
 from attnlib.mean_field import (
@@ -121,6 +121,25 @@ def test_transforms_of_torch_func_see_the_same_derivatives(theory):
     (slope,) = torch.autograd.grad(score(leaf, J, weights), leaf)
     close(torch.func.grad(score)(h, J, weights), slope, atol=1e-8)
     close(torch.func.vmap(torch.func.grad(score))(h, J, weights), slope, atol=1e-8)
+
+
+@pytest.mark.double
+@theories
+def test_derivatives_in_forward_mode_are_those_in_reverse(theory):
+    """Of all that is found, by fields and couplings, with and without torch.func."""
+    (J,), (h,) = glasses(1, 4)
+    _, (push,) = glasses(1, 4, seed=5)
+    given, along = (0.5 * J, h), (J * J, push)
+
+    def found(J, h):
+        found = theory(J, h, max_steps=60)
+        return torch.cat([found.m, found.chi.flatten(), found.V])
+
+    wanted = torch.autograd.functional.jvp(found, given, along)[1]
+    close(torch.func.jvp(found, given, along)[1], wanted, atol=1e-8)
+    with forward_ad.dual_level():
+        result = found(*map(forward_ad.make_dual, given, along))
+        close(forward_ad.unpack_dual(result).tangent, wanted, atol=1e-8)
 
 
 @pytest.mark.parametrize("prior", [Gaussian(torch.tensor([[1.0, 0.3], [0.3, 0.6]])), Spherical(2)], ids=repr)

@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlib._values import refuted, verdict
+from attnlib._numerics import inverse_of
+from attnlib._values import in_forward_mode, refuted, transforming, verdict
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.mean_field.implicit import attach
-from attnlib.mean_field.solve import linear_solver, transforming
+from attnlib.mean_field.solve import linear_solver
 
 
 def as_blocks(V: Tensor, d: int, matrices: bool) -> Tensor:
@@ -39,9 +40,9 @@ def inverted(blocks: Tensor) -> Tensor:
     factor, failed = torch.linalg.cholesky_ex(blocks)
     wrong = (failed != 0)[..., None, None]
     if verdict(lambda: ~wrong.any()):
-        return torch.cholesky_inverse(factor)
+        return inverse_of(factor)
     eye = torch.eye(blocks.shape[-1], dtype=blocks.dtype, device=blocks.device)
-    return torch.where(wrong, torch.nan, torch.cholesky_inverse(torch.where(wrong, eye, factor)))
+    return torch.where(wrong, torch.nan, inverse_of(torch.where(wrong, eye, factor)))
 
 
 def response(rest: Tensor, V: Tensor, d: int, matrices: bool) -> Tensor:
@@ -54,9 +55,10 @@ def match(J: Tensor, C: Tensor, start: Tensor, safe: Tensor, matrices: bool, tol
     rest, c, d = block_diagonal(inverted(C)) - J, reduced(C, matrices), C.shape[-1]
     system = (J.detach(), C.detach(), rest.detach())
     V = _search(partial(_step, *system, matrices=matrices), start, safe, matrices, tolerance, 1 if C.is_meta else most)
-    if not torch.is_grad_enabled() or not (rest.requires_grad or c.requires_grad):
+    through = transforming() or in_forward_mode()
+    if not through and not (torch.is_grad_enabled() and (rest.requires_grad or c.requires_grad)):
         return V
-    if matrices and not transforming():  # a step that halves what is left says nothing of derivatives
+    if matrices and not through:  # a step that halves what is left says nothing of derivatives
         shape, within = V.shape, torch.finfo(V.dtype).eps ** 0.75
 
         def image(flat: Tensor) -> Tensor:
@@ -65,7 +67,7 @@ def match(J: Tensor, C: Tensor, start: Tensor, safe: Tensor, matrices: bool, tol
             return (symmetric + _step(J, C, rest, symmetric, True)[0] / 2).flatten(-3)
 
         return attach(image, V.flatten(-3), linear_solver(within, 2 * most, "error"), 100 * within).reshape(shape)
-    if not matrices and not transforming():
+    if not matrices and not through:
         found: Tensor = _Matched.apply(rest, c, V, d)
         return found
     for _ in range(most if matrices else 2):  # from the solution, two steps of Newton's know its first and second derivatives

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib._convergence import OnFailure, report_failure
+from attnlib._numerics import inverse_of
 from attnlib._values import check_result, verdict
 from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, match, reduced, safe_start
 from attnlib.mean_field.couplings import block_diagonal
@@ -97,7 +98,7 @@ class Equations:
         signed = torch.where(values.abs() > floor, values, floor)
         rough = (axes / signed.unsqueeze(-2)) @ axes.mT
         safe = torch.where(stable, factor, torch.eye(self.k, dtype=factor.dtype, device=factor.device))
-        inner = torch.where(stable, torch.cholesky_inverse(safe), rough)
+        inner = torch.where(stable, inverse_of(safe), rough)
         if V is None:
             sites = (*state.shape[:-1], self.k // self.d)
             V = field.new_zeros((*sites, self.d, self.d) if self.matrices else sites)

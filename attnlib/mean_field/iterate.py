@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._values import looking, no_value_checks, verdict
+from attnlib._values import in_forward_mode, looking, no_value_checks, verdict
 from attnlib.mean_field.implicit import Map
 
 Method = Literal["damped", "anderson", "newton"]
@@ -107,10 +107,15 @@ class Iterate:
 def newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = None) -> Tensor:
     """Solve the linearised equation, one sample at a time: batched LU hangs with two threads. Elsewhere, go to the image."""
     k = state.shape[-1]
+    axes = torch.eye(k, dtype=state.dtype, device=state.device)
+    along = [axis.expand_as(state) for axis in axes]
     with no_value_checks() if looking() else nullcontext():
-        axes = torch.eye(k, dtype=state.dtype, device=state.device)
-        columns = [torch.func.jvp(function, (state,), (axis.expand_as(state),))[1] for axis in axes]
-    matrix = axes - torch.stack(columns, -1)
+        if in_forward_mode():
+            pull = torch.func.vjp(function, state)[1]
+            jacobian = torch.stack([pull(axis)[0] for axis in along], -2)
+        else:
+            jacobian = torch.stack([torch.func.jvp(function, (state,), (axis,))[1] for axis in along], -1)
+    matrix = axes - jacobian
     if where is not None:
         matrix = torch.where(where[..., None, None], matrix, axes)
     rows = zip(matrix.reshape(-1, k, k), error.reshape(-1, k), strict=True)

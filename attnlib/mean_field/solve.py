@@ -9,9 +9,9 @@ from torch import Tensor
 from attnlib._checks import check_choice, check_count, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import differentiable
-from attnlib._values import check_finite, looking, verdict
+from attnlib._values import check_finite, in_forward_mode, looking, transforming, verdict
 from attnlib.mean_field.implicit import Map, attach
-from attnlib.mean_field.iterate import FixedPoint, Iterate, Method
+from attnlib.mean_field.iterate import FixedPoint, Iterate, Method, followed
 
 
 def fixed_point(
@@ -105,6 +105,9 @@ def fixed_point(
             residual=found.residual.max().item(),
             on_failure=on_failure,
         )
+    if in_forward_mode():
+        moving = followed(checked, found.solution.detach(), found.converged)
+        return FixedPoint(moving, found.residual.detach(), found.iterations, found.converged)
     if not torch.is_grad_enabled():
         return found
     return FixedPoint(
@@ -113,11 +116,6 @@ def fixed_point(
         found.iterations,
         found.converged,
     )
-
-
-def transforming() -> bool:
-    """Whether a transform of ``torch.func`` is at work, which sees through no autograd function that closes over tensors."""
-    return bool(getattr(torch._C, "_are_functorch_transforms_active", lambda: False)())
 
 
 def linear_solver(tolerance: float | int, max_steps: int, on_failure: OnFailure) -> Callable[[Map, Tensor], Tensor]:

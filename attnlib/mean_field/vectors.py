@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._checks import check_count, check_floating, check_number
+from attnlib._numerics import inverse_of
 from attnlib._values import check_finite, check_result, refuted
 from attnlib.mean_field.bessel import log_bessel, ratio, ratio_and_slope
 from attnlib.mean_field.priors import Prior, Reaction, check_spin_fields
@@ -92,7 +93,7 @@ class Gaussian(Prior):
     def covariance(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``(Sigma^-1 - V)^-1``, ``[*batch, n, d, d]``. Errors: ValueError on other shapes."""
         check_spin_fields(self, field, V)
-        return torch.cholesky_inverse(self._tilted(field, V)[0])
+        return inverse_of(self._tilted(field, V)[0])
 
 
 class Spherical(Prior):
