@@ -14,7 +14,7 @@ from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnlib._checks import Empty, Scalar, check_broadcast, check_choice, check_flag, check_tensors
-from attnlib._values import in_forward_mode, refuted, transforming, verdict
+from attnlib._values import in_forward_mode, refuted, verdict
 
 COLD = 1e20
 """Beyond this inverse temperature a fused kernel's product of beta and a score may overflow; the explicit formula does not."""
@@ -35,7 +35,7 @@ def differentiable(tensor: Tensor) -> Tensor:
 
 def inverse_of(factor: Tensor) -> Tensor:
     """The inverse of a matrix from its Cholesky factor. Torch's own has a wrong forward derivative (2.6 to 2.13)."""
-    if transforming() or in_forward_mode():
+    if in_forward_mode():
         eye = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
         return torch.cholesky_solve(eye.expand(factor.shape), factor)
     return torch.cholesky_inverse(factor)
@@ -192,11 +192,11 @@ def attention_average(
     """Average the values with the weights. The rows of an opened mask are left to :meth:`Mask.close`.
 
     Torch's fused attention where it can be used. The explicit formula where it is asked for (it differentiates more than
-    once), and at the temperatures and widths where a fused kernel fails.
+    once), in forward mode, which a fused kernel does not know, and at the temperatures and widths where one fails.
     """
     beta, dropout = beta if isinstance(beta, Tensor) else float(beta), float(dropout)
     extreme = refuted(lambda: (beta < COLD).all()) if isinstance(beta, Tensor) else not 0 < beta < COLD
-    if explicit or extreme or value.shape[-1] == 0:
+    if explicit or extreme or value.shape[-1] == 0 or in_forward_mode():
         weights = attention_weights_of(query, key, beta, seen, score_bias)
         weights = drop(weights, dropout) if dropout else weights
         return (weights.to(widened(value).dtype) @ widened(value)).to(value.dtype)

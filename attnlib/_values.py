@@ -45,8 +45,8 @@ def transforming() -> bool:
 
 
 def in_forward_mode() -> bool:
-    """Whether forward derivatives are being taken, outside the transforms of ``torch.func``: torch does not nest them."""
-    return not torch.compiler.is_compiling() and not transforming() and getattr(forward_ad, "_current_level", -1) >= 0
+    """Whether forward derivatives are being taken, by ``torch.func`` or without it."""
+    return not torch.compiler.is_compiling() and getattr(forward_ad, "_current_level", -1) >= 0
 
 
 def verdict(condition: Callable[[], Tensor | bool]) -> bool | None:

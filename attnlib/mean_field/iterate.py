@@ -110,7 +110,7 @@ def newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = N
     axes = torch.eye(k, dtype=state.dtype, device=state.device)
     along = [axis.expand_as(state) for axis in axes]
     with no_value_checks() if looking() else nullcontext():
-        if in_forward_mode():
+        if in_forward_mode():  # torch does not nest it
             pull = torch.func.vjp(function, state)[1]
             jacobian = torch.stack([pull(axis)[0] for axis in along], -2)
         else:
