@@ -150,7 +150,7 @@ def test_pythons_are_those_of_the_classifiers():
         ("traitlets", "import attnlib.live"),
         ("joblib", "from attnlib.hopfield import storage_sweep; storage_sweep([])"),
         ("sacrebleu", "from attnlib.attention import bleu; bleu([['a']], [['a']])"),
-        ("tqdm", "from attnlib.attention.training import _endless; _endless(list, 1, 'a bar')"),
+        ("tqdm", "from attnlib.attention.loop import endless; endless(list, 1, 'a bar')"),
     ],
 )
 def test_a_missing_extra_says_how_to_get_it(package, script):
