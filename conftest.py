@@ -58,7 +58,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
 
 
-FIRST = ("tests/test_colab", "tests/test_site_browser", "notebooks/", "tests/test_flatland_browser")
+FIRST = (
+    *("tests/test_colab", "tests/test_site_browser", "tests/test_traced", "tests/test_hostile"),
+    *("notebooks/", "tests/test_flatland_browser", "tests/test_spin_lab_browser"),
+)
 """Files that take minutes, by how their tests' names begin, the longest first."""
 
 

@@ -14,7 +14,7 @@ from attnlib import no_value_checks
 from attnlib.mean_field import Gaussian, fixed_point, gaussian_response, stable_scale
 from benchmarks.harness import Case, Contestant, Entry
 
-SITES, WIDTH, BATCH, BATCHES = 17, 10, 32, 8
+SITES, WIDTH, BATCH, BATCHES = 17, 10, 32, 4
 TOLERANCE = 1e-5
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from attnlib import ConvergenceError
 
-MAY_CHANGE = {"teach": {"model"}, "MeanFieldAttention.stabilise": {"module"}}
+MAY_CHANGE = {"teach": {"model"}, "teach_labels": {"model"}, "MeanFieldAttention.stabilise": {"module"}}
 """What a function says it changes."""
 
 RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath"}

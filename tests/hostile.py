@@ -460,6 +460,20 @@ def _mask(about: SimpleNamespace) -> Tensor:
     return torch.ones(_scores_shape(about), dtype=torch.bool)
 
 
+class _Classifier(nn.Module):
+    """Logits of four classes from the mean of an input of any shape, and a ValueError for another dtype."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(1, 4)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if inputs.dtype != self.linear.weight.dtype:
+            raise ValueError(f"inputs is {inputs.dtype}; expected {self.linear.weight.dtype}")
+        return self.linear(inputs.flatten(1).mean(-1, keepdim=True) if inputs.ndim > 1 else inputs[:, None])
+
+
 def _parts(about: SimpleNamespace) -> list[tuple[Tensor, Tensor]]:
     batch, scale = about.world.batch, about.world.scale
     return [(_draw(about, *batch, "n", m, seed=m) * scale, _draw(about, *batch, m, "c", seed=m + 9) * scale) for m in (2, 5)]
@@ -549,7 +563,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "batches": lambda about: lambda: [_batch(about)],
     "watch": lambda about: lambda step: None,
     "teach.model": lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
-    "teach_labels.model": lambda about: nn.Sequential(nn.Flatten(), nn.LazyLinear(4)).to(about.world.dtype),
+    "teach_labels.model": lambda about: _Classifier().to(about.world.dtype),
     "size": lambda about: (2, 4),
     "image": lambda about: (8, 8),
     "patch": lambda about: (2, 4),

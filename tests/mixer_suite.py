@@ -360,6 +360,9 @@ class TracedSuite(Made):
 
     @pytest.mark.parametrize("more", [{}, {"causal": True}, {"learn_beta": True}, {"empty": "zero"}])
     def test_it_compiles_without_a_break(self, more):
+        self.compiles(**more)
+
+    def compiles(self, **more):
         module, (x, context, mask) = self.make(**more), self.inputs(2, n=3, m=5)
         mask[:, :, 0] = True
         torch.compiler.reset()
@@ -393,3 +396,11 @@ class TracedSuite(Made):
         program = torch.export.export(module, (x, context, mask))
         other = normal(2, 3, 4, seed=7)
         close(program.module()(other, context, mask), module(other, context, mask), atol=1e-12)
+
+
+class SlowlyTracedSuite(TracedSuite):
+    """For an iteration, which is traced step by step: all settings at once, since other mixers show them one by one."""
+
+    @pytest.mark.parametrize("more", [{"causal": True, "learn_beta": True}])
+    def test_it_compiles_without_a_break(self, more):
+        self.compiles(**more)

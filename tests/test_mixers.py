@@ -71,7 +71,7 @@ class Iterated(MeanFieldAttention):
 
     def __init__(self, *sizes, dtype=None, **settings):
         tolerance = 1e-13 if dtype == torch.float64 else 1e-6
-        super().__init__(*sizes, dtype=dtype, tolerance=tolerance, largest=0.1, max_steps=16, **settings)
+        super().__init__(*sizes, dtype=dtype, tolerance=tolerance, largest=0.03, max_steps=10, **settings)
 
 
 class TestMeanFieldAttentionByIteration(MixerSuite):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from draw import close
+from draw import close, normal
 from torch.autograd import gradcheck
 
 from attnlib import ConvergenceError
@@ -107,6 +107,22 @@ def test_responses_are_derivatives_and_all_differentiates(theory):
 
 
 @pytest.mark.double
+@theories
+def test_transforms_of_torch_func_see_the_same_derivatives(theory):
+    """They see through no implicit function, so the steps carry the derivative; also where no spin is coupled, in one step."""
+    J, h = glasses(3, 5)
+    J = torch.stack([0.5 * J[0], 0.3 * J[1], 0 * J[2]])
+    weights = normal(3, 5, seed=7)
+
+    def score(h, J, weights):
+        return (weights * theory(J, h, max_steps=60).m).sum()
+
+    leaf = h.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(score(leaf, J, weights), leaf)
+    close(torch.func.grad(score)(h, J, weights), slope, atol=1e-8)
+    close(torch.func.vmap(torch.func.grad(score))(h, J, weights), slope, atol=1e-8)
+
+
 @pytest.mark.parametrize("prior", [Gaussian(torch.tensor([[1.0, 0.3], [0.3, 0.6]])), Spherical(2)], ids=repr)
 def test_reactions_of_vector_spins_differentiate(prior):
     """With respect to the couplings too, on which V of Gaussian spins depends alone."""

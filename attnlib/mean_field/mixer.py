@@ -18,8 +18,9 @@ from attnlib.attention.heads import check_heads
 from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings, working
 from attnlib.mean_field.equations import Corrected, Equations, safe_length
 from attnlib.mean_field.gaussian import means
+from attnlib.mean_field.iterate import Method
 from attnlib.mean_field.priors import Prior, check_prior
-from attnlib.mean_field.solve import Method, fixed_point
+from attnlib.mean_field.solve import fixed_point
 from attnlib.mean_field.systems import MeanFieldRecord, apart_by, together_by
 from attnlib.mean_field.vectors import Gaussian
 

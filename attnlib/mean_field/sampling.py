@@ -96,7 +96,7 @@ def heat_bath(
                 kept[sweep - burn_in] = state
         series = kept.permute(2, 3, 1, 0)  # [systems, chains, spins, sweeps]
         found = [_moments(one.to(torch.float64)) for one in series]
-    parts = [torch.stack(tensors) if found else torch.zeros(0) for tensors in zip(*found)] if found else _nothing(n, J)
+    parts = [torch.stack(tensors) for tensors in zip(*found)] if found else _nothing(n, J)
     shaped = [part.reshape(system.batch + part.shape[1:]).to(J.dtype) for part in parts]
     last = state.permute(1, 2, 0).reshape(*system.batch, chains, n).to(J.dtype)
     m, chi, error, effective, spread = (check_result(one, "sweeps and chains are") for one in shaped)
