@@ -10,7 +10,7 @@ import torch
 from draw import close, normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 from attnlib import ConvergenceError, ConvergenceWarning
 from attnlib.free_energy import (
@@ -20,6 +20,7 @@ from attnlib.free_energy import (
     saddle_hessian,
     saddle_point,
     saddle_potential,
+    spherical_point,
     vector_heat_bath,
     vector_spin_free_energy,
 )
@@ -122,17 +123,17 @@ def test_it_finds_the_minimum_from_any_start_in_the_domain(seed, n, g, field, ab
 @pytest.mark.double
 def test_it_never_tries_what_is_not_inside_and_keeps_it(monkeypatch):
     """Every accepted z has a positive definite V; a trial that has none is not kept."""
-    import attnlib.free_energy.newton as newton
+    import attnlib.free_energy.descent as descent
 
     kept = []
-    followed = newton._State.followed
+    followed = descent.Descent.followed
 
     def watched(self, tolerance):
         state = followed(self, tolerance)
         kept.append(torch.linalg.eigvalsh(torch.diag_embed(state.z) - state.J)[..., 0].min().item())
         return state
 
-    monkeypatch.setattr(newton._State, "followed", watched)
+    monkeypatch.setattr(descent.Descent, "followed", watched)
     J = couplings(5, 20, g=10.0)
     found = saddle_point(J, normal(5, 20, 3), start=torch.full((20,), 500.0, dtype=torch.float64))
     assert found.iterations.max() > 10
@@ -236,6 +237,41 @@ def test_transforms_give_what_autograd_gives():
     close(jacobian[2, 1], back, atol=1e-10)
     _, forward = torch.func.jvp(lambda h: means(h, J[0]), (h[0],), (torch.ones_like(h[0]),))
     close(forward, jacobian.sum((-2, -1)), atol=1e-10)
+
+
+def of_z(solve):
+    """A number that depends on all z, twice differentiable."""
+    return lambda h: (solve(h).z.exp() * torch.arange(1, 5)).sum()
+
+
+@pytest.mark.double
+@pytest.mark.parametrize("solver", ["saddle", "start at the solution", "one z"])
+def test_derivatives_are_right_where_no_value_can_be_seen(solver):
+    """By all transforms, compiled and in forward mode, also from a start that is the solution: an iteration never moves it."""
+    J, h = couplings(4), normal(4, 2)
+    solution = saddle_point(J, h).z
+    value = of_z(
+        {
+            "saddle": lambda h: saddle_point(J, h),
+            "start at the solution": lambda h: saddle_point(J, h, start=solution),
+            "one z": lambda h: spherical_point(J, h[None]),
+        }[solver]
+    )
+    leaf = h.clone().requires_grad_()
+    (wanted,) = torch.autograd.grad(value(leaf), leaf)
+    assert wanted.abs().min() > 1e-4
+    torch.compiler.reset()
+    (compiled,) = torch.autograd.grad(torch.compile(value, backend="aot_eager")(leaf), leaf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        batched = torch.func.vmap(torch.func.grad(value))(torch.stack([h, h]))[1]
+        twice = torch.func.hessian(value)(h)
+    for found in (compiled, torch.func.grad(value)(h), torch.func.jacfwd(value)(h), batched):
+        close(found, wanted, atol=1e-10)
+    close(twice, torch.autograd.functional.hessian(value, h), atol=1e-9)
+    with forward_ad.dual_level():
+        along = forward_ad.unpack_dual(value(forward_ad.make_dual(h, torch.ones_like(h)))).tangent
+    close(along, wanted.sum(), atol=1e-10)
 
 
 @pytest.mark.double

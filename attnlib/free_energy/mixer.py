@@ -1,4 +1,7 @@
-"""Attention as the exact response of a free energy: vector spins of fixed length, as a mixer."""
+"""Attention as the exact response of a free energy: vector spins of fixed length, as a mixer.
+
+It is longer than 250 lines because every argument is spelled out, and explained where it stands.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -38,6 +41,10 @@ class VectorSpinRecord:
     ``feedback`` is the second term, zero where the couplings are free. The couplings, with beta, ``J [*batch, heads, n, n]``;
     beta times z, ``[*batch, heads, n]``, of each spin in its own system. The evidence, each ``[*batch, heads]``: the largest
     component of the gradient, the factorisations it took, whether it converged.
+
+    >>> found = VectorSpinAttention(4, sites=3).explain(torch.zeros(2, 3, 4))
+    >>> found.J.shape, found.z.shape, bool(found.converged.all())
+    (torch.Size([2, 1, 3, 3]), torch.Size([2, 1, 3]), True)
     """
 
     output: Float[Tensor, "*batch n dim"]
@@ -81,7 +88,8 @@ class VectorSpinAttention(Mixer):
         lengths: ``"each"`` (default), a z for each spin as in :func:`saddle_point`; or ``"total"``, one z for all spins of a
             system, as in :func:`spherical_point`: free couplings without a mask are then diagonalised once for the whole batch.
 
-    The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
+    The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim. Called with x
+    ``[*batch, n, dim]`` and maybe a mask, it returns ``[*batch, n, dim]``.
 
     Raises:
         ValueError: as :class:`attnlib.attention.Mixer`; also a context, a score bias, more tokens than sites.
@@ -143,11 +151,14 @@ class VectorSpinAttention(Mixer):
         check_choice("response", response, ("full", "mean"))
         check_choice("on_failure", on_failure, ("error", "warn"))
         check_choice("lengths", lengths, ("each", "total"))
-        self.form, self.response, self.lengths = couplings, response, lengths
+        self.form: Couplings = couplings
+        self.response: Response = response
+        self.lengths: Lengths = lengths
         self.sites = None if sites is None else check_count("sites", sites)
         largest = check_number("largest", largest, above=0)
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
-        self.max_steps, self.on_failure = check_count("max_steps", max_steps), on_failure
+        self.max_steps = check_count("max_steps", max_steps)
+        self.on_failure: OnFailure = on_failure
         beta = self.beta.detach() if isinstance(self.beta, Tensor) else self.beta
         if couplings == "free":
             if self.sites is None:

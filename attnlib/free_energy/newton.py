@@ -1,9 +1,7 @@
 """The saddle point of vector spins: Newton's method with backtracking, sample by sample, inside the domain all the way.
 
 The potential is convex and infinite at the border, so halving a step that leaves the domain or does not go down always ends,
-and so does the method. Whether a trial is inside is what its Cholesky factorisation says; that of an accepted trial serves
-for the next step, so an iteration costs one factorisation of V, its inverse, two products, and one factorisation of the
-Hessian.
+and so does the method.
 """
 
 from dataclasses import dataclass, fields
@@ -15,16 +13,14 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._values import check_result, looking, refuted, verdict
+from attnlib.free_energy.descent import Descent
 from attnlib.free_energy.implicit import attached, stepped
-from attnlib.free_energy.system import Spins, check_spins, default_tolerance, resolved
+from attnlib.free_energy.system import Spins, check_spins, default_tolerance, dual
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.solve import transforming
 
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
-
-ARMIJO = 1e-4
-"""The part of the descent promised by the slope that a step must keep."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,10 @@ class SaddlePoint:
     ``chi = V^-1 / beta`` is the covariance of two spins in a component that no field points along, and how such a component of
     ``m_i`` answers to ``beta h_j``. Evidence, each ``[*batch]``: ``residual``, the largest component of the gradient of
     ``phi / beta`` at exactly the z returned; ``iterations``, the factorisations of V until then; ``converged``.
+
+    >>> found = saddle_point(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.zeros(2, 3))
+    >>> found.z, found.overlaps[0, 1], bool((found.lengths - 1).abs().max() < 1e-6)
+    (tensor([1.2071, 1.2071]), tensor(0.4142), True)
     """
 
     z: Float[Tensor, "*batch n"]
@@ -137,7 +137,7 @@ def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_ste
     """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(h).all()) is None
     with torch.no_grad():
-        state = _State.begin(J.detach(), h.detach(), start)
+        state = Descent.begin(J.detach(), h.detach(), start)
         for step in range(min(max_steps, BLIND) if blind else max_steps):
             if blind:
                 state = state.followed(tolerance)
@@ -146,7 +146,7 @@ def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_ste
             if step and not len(left):
                 break
             state = state.followed(tolerance) if len(left) == len(state.z) else state.spread(left, tolerance)
-    found = state.found(J.shape[:-2])
+    found = SaddlePoint(*state.found(J.shape[:-2]))
     if not blind and not found.converged.all():
         report_failure(
             f"{int((~found.converged).sum())} of {found.converged.numel()} samples did not converge in {max_steps} "
@@ -155,124 +155,8 @@ def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_ste
             residual=found.residual.max().item(),
             on_failure=on_failure,
         )
-    if not torch.is_grad_enabled() or not (J.requires_grad or h.requires_grad or transforming()):
+    forward = dual(J, h)
+    if not forward and not (torch.is_grad_enabled() and (J.requires_grad or h.requires_grad or transforming())):
         return found
-    z, m, chi = stepped(J, h, found.z) if blind else attached(J, h, found.z, found.m, found.chi)
+    z, m, chi = stepped(J, h, found.z) if blind or forward else attached(J, h, found.z, found.m, found.chi)
     return SaddlePoint(z, m, chi, found.residual, found.iterations, found.converged)
-
-
-def first_guess(J: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-    """Where to start, and a point that is certainly inside, each ``[batch, n]``.
-
-    A spin feels ``b = |h|^2/d + sum_j J_ij^2 (1 - 1/x_j)`` and needs ``1/x + b/x^2 = 1``; the others' answers to it raise z by
-    ``sum_j J_ij^2 / x_j``. Without fields this is ``1 + q`` up to ``q = sum_j J_ij^2 = 1``, and ``2 sqrt(q)`` from there: the
-    edge of the semicircle, where z sticks. The largest eigenvalue of n spins is spread about it by ``n^(-2/3)``.
-    """
-    squares = J.square()
-    strength = squares.sum(-1)
-    felt = h.square().sum(-1) / h.shape[-1]
-    x = strength.sqrt().maximum((1 + (1 + 4 * felt).sqrt()) / 2)
-    for _ in range(2):
-        x = (1 + (1 + 4 * (felt + (squares @ (1 - 1 / x).unsqueeze(-1))[..., 0])).sqrt()) / 2
-    guess = x + (squares @ (1 / x).unsqueeze(-1))[..., 0] + strength.sqrt() * J.shape[-1] ** (-2 / 3)
-    return guess, J.abs().sum(-1) + x
-
-
-def _downhill(hessian: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """The step to try, and its slope. It is Newton's, for an equation that is nearer to a linear one where a spin is too short.
-
-    There, far from the border, the length falls like ``1/z``, and the step for ``length = 1`` would go too far, the further the
-    worse. The step for ``1/length = 1`` would not. It has the gradient times the length on its right side. Where the lengths
-    differ so much that this does not go downhill, Newton's own step does.
-    """
-    lengths = 1 - 2 * gradient
-    columns = torch.stack([gradient * lengths.clamp(max=1), gradient], -1)
-    steps = -torch.cholesky_solve(columns, torch.linalg.cholesky_ex(hessian).L)
-    slopes = (gradient.unsqueeze(-1) * steps).sum(-2)
-    falls = slopes[..., 0] < 0
-    return torch.where(falls.unsqueeze(-1), steps[..., 0], steps[..., 1]), torch.where(falls, slopes[..., 0], slopes[..., 1])
-
-
-@dataclass(frozen=True)
-class _State:
-    """Systems ``[batch, ...]`` on their way: where each is, the step that is tried next, and what is known where it is."""
-
-    J: Tensor
-    h: Tensor
-    z: Tensor
-    m: Tensor
-    chi: Tensor
-    potential: Tensor
-    step: Tensor
-    slope: Tensor
-    length: Tensor
-    residual: Tensor
-    iterations: Tensor
-    converged: Tensor
-    finished: Tensor
-
-    @classmethod
-    def begin(cls, J: Tensor, h: Tensor, start: Tensor | None) -> "_State":
-        """At the safe point, about to try the start; or at the start, about to stay."""
-        n, d = h.shape[-2:]
-        J, h = J.reshape(-1, n, n), h.reshape(-1, n, d)
-        if start is None:
-            guess, z = first_guess(J, h)
-        else:
-            guess = z = start.reshape(-1, n)
-        zero, one = torch.zeros_like(z[:, 0]), torch.ones_like(z[:, 0])
-        never = torch.zeros_like(zero, dtype=torch.bool)
-        large = one * torch.finfo(z.dtype).max
-        known = (torch.zeros_like(h), torch.zeros_like(J), large, guess - z, zero, one, large)
-        return cls(J, h, z, *known, torch.zeros_like(never, dtype=torch.int64), never, never)
-
-    def followed(self, tolerance: float) -> "_State":
-        """After one more factorisation: a step taken and the next one found, or a step made shorter."""
-        n = self.z.shape[-1]
-        trial = self.z + self.length.unsqueeze(-1) * self.step
-        at = resolved(self.J, self.h, trial)
-        eps = torch.finfo(trial.dtype).eps
-        slack = 8 * eps * trial.abs().sum(-1)  # what rounding does to the potential
-        lower = at.potential <= self.potential + ARMIJO * self.length * self.slope + slack
-        taken = at.inside & lower & ~self.finished
-        gradient, hessian = at.gradient(), at.hessian()
-        residual = gradient.abs().amax(-1)
-        rounding = 4 * eps * (hessian @ trial.abs().unsqueeze(-1)).amax((-2, -1))
-        no_better = (residual > self.residual / 2) & (residual <= rounding.clamp(max=1e-2))  # nor can it become so
-        converged = self.converged | (taken & ((residual <= min(tolerance, 1.0)) | no_better))
-        step, slope = _downhill(hessian, gradient)
-        length = torch.where(taken, 1.0, self.length / 2)
-        short = length * self.step.abs().amax(-1) <= eps * self.z.abs().amax(-1) / n
-        stuck = torch.where(taken, ~torch.isfinite(slope), short)
-        converged = converged | (~taken & short & (self.residual <= rounding.clamp(max=1e-2)))
-
-        def chosen(new: Tensor, old: Tensor) -> Tensor:
-            return torch.where(taken[(...,) + (None,) * (new.ndim - 1)], new, old)
-
-        return _State(
-            self.J,
-            self.h,
-            chosen(trial, self.z),
-            chosen(at.m, self.m),
-            chosen(at.chi, self.chi),
-            chosen(at.potential, self.potential),
-            chosen(step, self.step),
-            chosen(slope, self.slope),
-            length,
-            chosen(residual, self.residual),
-            self.iterations + ~self.finished,
-            converged,
-            self.finished | converged | stuck,
-        )
-
-    def spread(self, left: Tensor, tolerance: float) -> "_State":
-        """The same for some of the systems; the others wait."""
-        names = [field.name for field in fields(self)]
-        part = _State(*(getattr(self, name).index_select(0, left) for name in names)).followed(tolerance)
-        kept = {"J": self.J, "h": self.h}
-        return _State(*(kept.get(k, getattr(self, k).index_copy(0, left, getattr(part, k))) for k in names))
-
-    def found(self, batch: torch.Size) -> SaddlePoint:
-        """What was found, in the shape of the batch."""
-        parts = self.z, self.m, self.chi, self.residual, self.iterations, self.converged
-        return SaddlePoint(*(part.reshape(batch + part.shape[1:]) for part in parts))

@@ -18,6 +18,10 @@ class Relaxation:
 
     ``upper`` and ``lower``, each ``[*batch]``, are ``sum(z)/2`` and ``Tr(J X)/2``. ``z [*batch, n]`` dominates the couplings,
     ``diag(z) >= J``; ``X [*batch, n, n]`` is a matrix of cosines: positive definite, with a diagonal of ones.
+
+    >>> found = semidefinite_bound(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), gap=0.01)
+    >>> found.upper, found.lower, found.X[0, 1]  # two spins: the best is 1
+    (tensor(1.0050), tensor(0.9950), tensor(0.9950))
     """
 
     upper: Float[Tensor, "*batch"]

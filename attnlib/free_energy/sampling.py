@@ -19,6 +19,10 @@ class VectorSampleRecord:
 
     ``m_error`` and ``overlap_error``, of the same shapes, are the standard errors that follow from the differences between the
     chains, which know nothing of each other.
+
+    >>> found = vector_heat_bath(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [50.0, 0.0]]), chains=4, sweeps=50)
+    >>> found.m.shape, bool(found.m[1, 0] > 1.4)  # the length of a spin is the root of 2
+    (torch.Size([2, 2]), True)
     """
 
     m: Float[Tensor, "*batch n d"]

@@ -16,7 +16,7 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._values import check_result, looking, verdict
-from attnlib.free_energy.system import default_tolerance, inverse_of
+from attnlib.free_energy.system import default_tolerance, dual, inverse_of
 from attnlib.mean_field.couplings import check_system, working
 from attnlib.mean_field.solve import transforming
 
@@ -30,6 +30,10 @@ class SphericalPoint:
 
     Evidence, each ``[*batch, fields]``: ``residual``, how far the mean length ``mean_i(|m_i|^2 / D + chi_ii)`` is from 1 at
     exactly the z returned; ``iterations`` of Newton's method; ``converged``.
+
+    >>> found = spherical_point(torch.zeros(2, 2), torch.tensor([[[0.0], [3.0]]]))
+    >>> found.z, found.m[0, :, 0]  # longer than a spin: the one without a field lends of its length
+    (tensor([2.6794]), tensor([0.0000, 1.1196]))
     """
 
     z: Float[Tensor, "*batch fields"]
@@ -131,7 +135,7 @@ def solved(
             on_failure=on_failure,
         )
     chi = 1 / (x.unsqueeze(-1) + gaps)
-    if transforming():
+    if transforming() or dual(J, h):
         z, m = _stepped(J, h, z, kept)
     elif torch.is_grad_enabled() and (J.requires_grad or h.requires_grad):
         z, m = _Shared.apply(J, h, z, chi, vectors, kept)

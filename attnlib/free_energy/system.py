@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from attnlib._checks import Scalar, broadcasts, check_floating
 from attnlib._numerics import widened
@@ -85,9 +86,14 @@ def resolved(J: Tensor, h: Tensor, z: Tensor) -> Resolved:
     return Resolved(failed == 0, inverse_of(factor), m, potential)
 
 
+def dual(*tensors: Tensor) -> bool:
+    """Whether forward derivatives come with any of these, outside the transforms of ``torch.func``."""
+    return not torch.compiler.is_compiling() and any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
+
+
 def inverse_of(factor: Tensor) -> Tensor:
     """The inverse of a matrix from its Cholesky factor. Torch's own has a wrong forward derivative (2.6 to 2.13)."""
-    if transforming():
+    if transforming() or dual(factor):
         return torch.cholesky_solve(torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
     return torch.cholesky_inverse(factor)
 

@@ -1,4 +1,7 @@
-"""The saddle explorer: the potential of two vector spins, its landscape, and the way to its minimum (chapter 5)."""
+"""The saddle explorer: the potential of two vector spins, its landscape, and the way to its minimum (chapter 5).
+
+It is longer than 250 lines because the figure, its numbers and its still picture are read as one.
+"""
 
 import math
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 import traitlets
@@ -123,7 +123,7 @@ class TokensAsFields(LiveFigure):
         found = saddle_point(J, h, beta=self.beta)
         more = torch.zeros_like(h)
         if self.couplings != "fixed":
-            form = "softmax" if self.couplings == "softmax" else "tanh"
+            form: Literal["tanh", "softmax"] = "softmax" if self.couplings == "softmax" else "tanh"
             more = coupling_response(h, COMPONENTS * found.overlaps, form=form, strength=self.strength)
         root = found.z.rsqrt()
         return {
