@@ -15,7 +15,7 @@ from attnlib.mean_field import Binary, MeanFieldAttention, fixed_point
 from benchmarks.harness import Case, Contestant, Entry
 
 BATCH = 8
-SIZES = ((16, 16), (32, 16), (64, 16), (128, 16), (256, 16), (64, 8), (64, 32))
+SIZES = ((16, 16), (32, 16), (64, 16), (128, 16), (256, 16), (64, 8), (64, 32), (64, 64))
 
 
 class Equilibrium(nn.Module):
@@ -81,4 +81,5 @@ ENTRY = Entry(
     reference="softmax",
     cases=cases,
     apart=("deep_equilibrium", "mean_field", "free_energy", "free_energy_one_z"),
+    on_a_page=True,
 )

@@ -202,13 +202,22 @@ RIGHT = {
     "5a.2 by the gradient": ("5a.2", lambda z, J, h, b: 1 - 2 / b * saddle_gradient(z, J, h, beta=b)),
     "5a.3 by autograd": ("5a.3", lambda z, J, h, b: torch.func.jacfwd(lambda z: saddle_gradient(z, J, h, beta=b))(z)),
     "5a.4 by the package": ("5a.4", lambda J, h, b: saddle_point(J, h, beta=b).z),
-    "5b.1 by powers": (
+    "5b.1 by choosing": (
         "5b.1",
+        lambda beta, g: torch.stack([1 / beta + beta * g**2, torch.full_like(beta, 2 * g)])[
+            (beta * g >= 1).long(), range(len(beta))
+        ],
+    ),
+    "5b.2 by a matrix": ("5b.2", lambda v, z, b: torch.linalg.inv(torch.diag(z - v)).diagonal() / b / v.numel()),
+    "5b.3 by the package": ("5b.3", lambda J, b: spherical_point(J, torch.zeros(1, len(J), 1).to(J), beta=b).z[0]),
+    "5b.4 by angles": ("5b.4", lambda X, J: (J * (0.5 - X.acos() / math.pi)).sum()),
+    "5c.1 by powers": (
+        "5c.1",
         lambda z, J, h, terms: sum(torch.linalg.matrix_power(J / z[:, None], k) for k in range(terms)) @ (h / z[:, None]),
     ),
-    "5b.2 by the package": ("5b.2", lambda h, g: field_couplings(h, form="softmax", strength=g)),
-    "5b.3 by the package": ("5b.3", lambda h, pairs, g: coupling_response(h, pairs, strength=g)),
-    "5b.4 by autograd": ("5b.4", by_autograd),
+    "5c.2 by the package": ("5c.2", lambda h, g: field_couplings(h, form="softmax", strength=g)),
+    "5c.3 by the package": ("5c.3", lambda h, pairs, g: coupling_response(h, pairs, strength=g)),
+    "5c.4 by autograd": ("5c.4", by_autograd),
     "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
 }
 

@@ -1,4 +1,4 @@
-"""Exercises of page 5b, attention from a free energy."""
+"""Exercises of page 5c, attention from a free energy."""
 
 import torch
 from torch import Tensor
