@@ -21,6 +21,7 @@ PAGES = {
     "3c": "attnlib.exercises.flatland",
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
+    "4c": "attnlib.exercises.spin_classifier",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 
