@@ -13,7 +13,7 @@ book: .venv/installed  ## build the book, warnings are errors
 	@echo "The book is built: open _build/html/index.html, or run make serve."
 
 test: .venv/installed  ## run all tests: the package, the notebooks, the book, the browser
-	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope
+	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 test-versions: .venv/installed  ## run the tests on the oldest, Colab's and the newest Python and packages, browser apart
 	@$(RUN) tools/versions.py $(ENDS)
@@ -36,6 +36,9 @@ serve: book  ## build the book and show it at http://localhost:8000
 bench: .venv/installed  ## time the package against torch's own attention and against lower bounds
 	$(RUN) -m benchmarks
 
+# A new pip first: it settles what fits together in a third of the time that the one which comes with Python 3.11 takes.
+# Not compiled: Python compiles what it imports, a fifth of what is installed.
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) tools/make_environment.py .venv
-	$(RUN) -m pip install -r requirements.txt -e ".[book,dev]" && touch $@
+	$(RUN) -m pip install --upgrade pip
+	$(RUN) -m pip install --no-compile -r requirements.txt -e ".[book,dev]" && touch $@

@@ -53,8 +53,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if hasattr(item, "output_timeout"):
             item.output_timeout = PATIENCE
             pages.setdefault(item.parent, []).append(item)
+    items.sort(key=begins)
     for page, cells in pages.items():
         items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
+
+
+FIRST = (
+    *("tests/test_colab", "tests/test_site_browser", "tests/test_traced", "tests/test_hostile"),
+    *("notebooks/", "tests/test_flatland_browser", "tests/test_spin_lab_browser"),
+)
+"""Files that take minutes, by how their tests' names begin, the longest first."""
+
+
+def begins(item: pytest.Item) -> int:
+    """The place of a test's file among :data:`FIRST`, or after them: one that began last would keep other workers waiting."""
+    return next((place for place, name in enumerate(FIRST) if item.nodeid.startswith(name)), len(FIRST))
 
 
 class SameBytes(pytest.Item):

@@ -69,7 +69,7 @@ def check_number(name: str, number: float | int, *, least: float | int = -math.i
 def check_count(name: str, number: int, least: int = 1, most: int | None = None) -> int:
     """Return the number as an int; raise unless it is an integer in the range."""
     try:
-        count = None if isinstance(number, bool | np.bool_) else operator.index(number)
+        count = None if isinstance(number, (bool, np.bool_)) else operator.index(number)
     except TypeError:
         count = None
     if count is None or not least <= count <= (count if most is None else most):

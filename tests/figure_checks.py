@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-import test_live_browser as live
+import browsers
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 TOUCH = {"has_touch": True, "is_mobile": True} | PHONE
@@ -46,6 +46,6 @@ def sticking_out(page: Any) -> list[str]:
 
 def faults(page: Any, *passed: str) -> list[tuple[str, str]]:
     """What axe finds; it must have looked at some rules."""
-    found = live.axe_api.Axe().run(page).response
+    found = browsers.axe(page)
     assert {"label", "button-name", "color-contrast", "svg-img-alt", *passed} <= {rule["id"] for rule in found["passes"]}
     return [(fault["id"], place["html"][:120]) for fault in found["violations"] for place in fault["nodes"]]

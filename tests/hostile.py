@@ -31,7 +31,8 @@ ALWAYS |= {"GraphAttention": ("heads", "empty")}
 ALWAYS |= {f"GraphAttention.{name}": ("edge_index",) for name in ("forward", "explain")}
 ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": ("tolerance",)}
 ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
-ALWAYS |= {"find_fixed_points": ("tolerance",), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
+ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
@@ -357,6 +358,9 @@ def size_of(symbol: str, about: SimpleNamespace) -> int:
     sizes = dict(about.world.sizes)
     if symbol in sizes:
         return sizes[symbol]
+    sites = getattr(about.module, "sites", None)
+    if symbol == "n" and isinstance(sites, int):
+        return min(SIZES["n"], sites)
     own = getattr(about.module, symbol, None)
     if isinstance(own, int) and not isinstance(own, bool):
         return own
@@ -492,6 +496,20 @@ def _mask(about: SimpleNamespace) -> Tensor:
     return torch.ones(_scores_shape(about), dtype=torch.bool)
 
 
+class _Classifier(nn.Module):
+    """Logits of four classes from the mean of an input of any shape, and a ValueError for another dtype."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(1, 4)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if inputs.dtype != self.linear.weight.dtype:
+            raise ValueError(f"inputs is {inputs.dtype}; expected {self.linear.weight.dtype}")
+        return self.linear(inputs.flatten(1).mean(-1, keepdim=True) if inputs.ndim > 1 else inputs[:, None])
+
+
 def _parts(about: SimpleNamespace) -> list[tuple[Tensor, Tensor]]:
     batch, scale = about.world.batch, about.world.scale
     return [(_draw(about, *batch, "n", m, seed=m) * scale, _draw(about, *batch, m, "c", seed=m + 9) * scale) for m in (2, 5)]
@@ -534,7 +552,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
     "flat_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
     "almeida_thouless.m": lambda about: 0.3 * _draw(about, "n"),
-    "Gaussian.covariance": lambda about: 1.5,
+    "Gaussian.covariance": lambda about: (1.5 * torch.eye(size_of("d", about))).to(about.world.dtype),
     "chains": lambda about: 4,
     "sweeps": lambda about: 6,
     "burn_in": lambda about: 2,
@@ -588,7 +606,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "batches": lambda about: lambda: [_batch(about)],
     "watch": lambda about: lambda step: None,
     "teach.model": lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
-    "teach_labels.model": lambda about: nn.Sequential(nn.Flatten(), nn.LazyLinear(4)).to(about.world.dtype),
+    "teach_labels.model": lambda about: _Classifier().to(about.world.dtype),
     "size": lambda about: (2, 4),
     "image": lambda about: (8, 8),
     "patch": lambda about: (2, 4),
@@ -596,6 +614,8 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
+    "fixed_point.tolerance": lambda about: 1e-6,
+    **dict.fromkeys((f"{name}.tolerance" for name in ("naive_mean_field", "tap", "adaptive_tap")), lambda about: 4e-6),
     "longest": lambda about: 3,
     "context_dim": lambda about: 6,
     "head_dim": lambda about: 2,

@@ -30,6 +30,9 @@ class Made:
 
     kind: type[Mixer]
     settings: ClassVar[dict[str, object]] = {}
+    small: ClassVar[dict[str, object]] = {}
+    """Settings over ``settings`` where derivatives are compared with differences, one evaluation of the module or two for each
+    entry of its parameters."""
     exports = True
     """False where the mixer takes a gradient inside, which ``torch.export`` cannot trace."""
     crosses = True
@@ -190,7 +193,7 @@ class MixerSuite(Made):
 
     @pytest.mark.parametrize("more", [{}, {"bias": True}, {"causal": True}, {"learn_beta": True}])
     def test_it_differentiates(self, more):
-        module = self.make(2, heads=2, head_dim=1, **more)
+        module = self.make(2, heads=2, head_dim=1, **(self.small | more))
         x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
         if self.crosses:
             assert parameter_check(module, gradcheck, x, context, mask=mask_of(1, 2, 3))
@@ -357,6 +360,9 @@ class TracedSuite(Made):
 
     @pytest.mark.parametrize("more", [{}, {"causal": True}, {"learn_beta": True}, {"empty": "zero"}])
     def test_it_compiles_without_a_break(self, more):
+        self.compiles(**more)
+
+    def compiles(self, **more):
         module, (x, context, mask) = self.make(**more), self.inputs(2, n=3, m=5)
         mask[:, :, 0] = True
         torch.compiler.reset()
@@ -390,3 +396,11 @@ class TracedSuite(Made):
         program = torch.export.export(module, (x, context, mask))
         other = normal(2, 3, 4, seed=7)
         close(program.module()(other, context, mask), module(other, context, mask), atol=1e-12)
+
+
+class SlowlyTracedSuite(TracedSuite):
+    """For an iteration, which is traced step by step: all settings at once, since other mixers show them one by one."""
+
+    @pytest.mark.parametrize("more", [{"causal": True, "learn_beta": True}])
+    def test_it_compiles_without_a_break(self, more):
+        self.compiles(**more)

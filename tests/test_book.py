@@ -13,6 +13,7 @@ import pytest
 from built_book import PAGES, ROOT, Book, build, parsed
 
 import attnlib
+from attnlib import mean_field
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "link": "href"}
 STYLE_LOADS = re.compile(r"""(url\(|@import)\s*["']?(https?:)?//[^)"']+""")
@@ -109,9 +110,10 @@ def test_examples_run(page):
 
 def test_notation_names_exist():
     """Each code name is something in attnlib, or a parameter or field of something in attnlib."""
-    names = set(attnlib.__all__)
-    for name in attnlib.__all__:
-        thing = getattr(attnlib, name)
+    names = set(attnlib.__all__) | set(mean_field.__all__)
+    for name in names.copy():
+        thing = getattr(attnlib, name, getattr(mean_field, name, None))
+        assert callable(thing), name
         if not (isinstance(thing, type) and issubclass(thing, Exception)):
             names |= set(inspect.signature(thing).parameters)
         names |= {field.name for field in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()

@@ -73,14 +73,18 @@ def test_the_folds_of_a_row_test_every_digit_once():
                 assert run["wrong"] == sorted(set(run["wrong"]))
 
 
-def test_a_cheap_run_can_be_repeated():
-    """Gaussian spins, 300 steps: no iteration, two seconds. Another processor may read a digit or two differently."""
-    (run,) = (run for run in final("gaussian", 300) if run["fold"] == 0)
+@pytest.mark.parametrize(("name", "within"), [("no mixer: 64 pixels", 0.01), ("binary, none", 0.1)])
+def test_a_cheap_run_can_be_repeated(name, within):
+    """300 steps, three seconds. Training amplifies rounding: a rate changed by a part in a million moves the loss by 5 %.
+
+    Without a mixer it moves by less than 0.1 %; for Gaussian spins a part in ten million moves it by 5 %, so they are not here.
+    """
+    (run,) = (run for run in final(name, 300) if run["fold"] == 0)
     again = digits.run({key: run[key] for key in ("stage", "name", "rate", "steps", "fold")}, RECORD["settings"])
     assert again["tested"] == run["tested"]
-    assert again["train_loss"] == pytest.approx(run["train_loss"], rel=0.05)
+    assert again["train_loss"] == pytest.approx(run["train_loss"], rel=within)
     assert len(set(again["wrong"]) ^ set(run["wrong"])) <= 0.02 * run["tested"]
-    assert again["largest_eigenvalue"] <= digits.SETTINGS["most"] + 1e-3
+    assert again.get("largest_eigenvalue", 0) <= digits.SETTINGS["most"] + 1e-3
 
 
 def test_parameters_are_counted_as_the_page_says():

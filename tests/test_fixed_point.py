@@ -164,12 +164,34 @@ def test_transforms_and_compiling(method):
         return fixed_point(lambda z: (z @ matrix.mT + offset).tanh(), start, method=method, max_steps=40).solution
 
     together = solve(offset)
-    if method != "newton":
-        close(torch.func.vmap(solve)(offset), together, atol=1e-10)
+    close(torch.func.vmap(solve)(offset), together, atol=1e-10)
     slopes = torch.func.jacrev(solve)(offset)
     leaf = offset.clone().requires_grad_()
     (back,) = torch.autograd.grad(solve(leaf)[1, 2], leaf)
     close(slopes[1, 2], back, atol=1e-8)
+
+
+@pytest.mark.double
+@methods
+def test_where_no_value_can_be_seen_a_start_at_the_solution_knows_how_it_moves(method):
+    """Steps that stop at once would carry no derivative: the solution is right, and its gradient would be zero."""
+    matrix, offset, weights = contraction(3, 0.4), normal(4, 3, seed=1), normal(4, 3, seed=2)
+
+    def solve(offset, start):
+        return fixed_point(lambda z: (z @ matrix.mT + offset).tanh(), start, method=method, max_steps=40).solution
+
+    start = solve(offset, torch.zeros_like(offset))
+
+    def score(offset, start, weights):
+        return (weights * solve(offset, start)).sin().sum()
+
+    leaf = offset.clone().requires_grad_()
+    (first,) = torch.autograd.grad(score(leaf, start, weights), leaf, create_graph=True)
+    (second,) = torch.autograd.grad((weights * first.cos()).sum(), leaf)
+    slope = torch.func.grad(score)
+    close(slope(offset, start, weights), first, atol=1e-9)
+    close(torch.func.vmap(slope)(offset, start, weights), first, atol=1e-9)
+    close(torch.func.grad(lambda o: (weights * slope(o, start, weights).cos()).sum())(offset), second, atol=1e-9)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -10,7 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jaxtyping
 import pytest
+import torch
+from beartype.roar import BeartypeCallHintViolation
 
 import attnlib
 
@@ -395,3 +398,21 @@ def test_a_docstring_says_shapes_and_errors(name):
         assert SHAPE.search(text), f"{name} says nothing about shapes"
     if not dataclasses.is_dataclass(thing) and [p for p in signature.parameters if p != "self"]:
         assert ERROR.search(text), f"{name} says nothing about errors"
+
+
+def test_stated_shapes_are_checked_while_tests_run():
+    """By jaxtyping, where a function of the package says what shape it takes."""
+    from attnlib.hopfield import hopfield_energy
+
+    with pytest.raises(jaxtyping.TypeCheckError):
+        hopfield_energy(torch.zeros(3), torch.zeros(2, 3, dtype=torch.int64))
+
+
+def test_plain_types_are_checked_too_and_nothing_where_a_test_asks_for_the_package_as_it_is(request):
+    """By beartype, where no shape is stated."""
+    from attnlib._checks import check_count
+
+    with pytest.raises(BeartypeCallHintViolation):
+        check_count(3, 5)
+    request.getfixturevalue("unchecked")
+    assert check_count(3, 5) == 5

@@ -130,6 +130,7 @@ print(time.process_time() - start, high_water() - before)
 """
 
 
+@pytest.mark.double
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux, which can reset the high-water mark")
 def test_twenty_spins_take_seconds_and_no_gigabyte():
     """With the gradient, in a process of its own; seconds of processor time, which others on the machine do not lengthen."""

@@ -86,7 +86,7 @@ def test_gaussian_residuals_keep_to_the_theory(state):
     if said["longest"] and state["step"] < 0.999 * said["longest"]:
         assert said["rate"] < 1
     if said["longest"] == 0 or state["step"] > 1.001 * said["longest"]:
-        assert said["rate"] >= 1
+        assert said["rate"] >= 1 - 1e-12
 
 
 @given(st.integers(0, 999), st.floats(0.05, 0.9))

@@ -18,9 +18,8 @@ from built_book import NOTEBOOKS, ROOT, Book, build
 from PIL import Image
 
 pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-axe_api = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
-from attnlib.live import SoftmaxThermometer  # noqa: E402
+from attnlib.live import SoftmaxThermometer
 
 browser, pytestmark = browsers.browser, browsers.needed
 
@@ -494,7 +493,7 @@ def test_follows_when_the_theme_is_switched(desk):
 def test_axe_finds_nothing_serious(desk, theme, beta):
     page = desk.open(SoftmaxThermometer(beta=beta).page(), html=f'data-theme="{theme}"')
     Figure(page).keys.first.focus()
-    found = axe_api.Axe().run(page).response
+    found = browsers.axe(page)
     assert any(place["target"] for passed in found["passes"] for place in passed["nodes"] if "slider" in place["html"])
     assert not [
         f"{fault['id']}: {place['html'][:120]}"

@@ -20,7 +20,7 @@ browser, desk = live.browser, live.desk
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2.5}
 FIGURES = [figure for figure in map(attnlib.live.__dict__.get, attnlib.live.__all__) if issubclass(figure, LiveFigure)]
 FIGURES.remove(LiveFigure)
-NEEDS = {"AlignmentFilm": "alignment_film", "HopLab": "memory_networks"}
+NEEDS = {"AlignmentFilm": "alignment_film", "CouplingsFilm": "digits", "HopLab": "memory_networks"}
 """The records of those figures that show one."""
 
 

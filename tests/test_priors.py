@@ -72,7 +72,7 @@ def test_gaussian_spins_by_quadrature(b, v):
 def test_spherical_spins_by_quadrature(b, d, v):
     """The cosine u of the angle to the field has the density ``(1 - u^2)^((d - 3)/2)``, and each rule is exact for its d."""
     if d % 2:
-        nodes, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(100))
+        nodes, weights = (torch.from_numpy(one).to(torch.float64) for one in np.polynomial.legendre.leggauss(100))
     else:  # in the angle, where the integrand is even and periodic
         nodes = ((torch.arange(200, dtype=torch.float64) + 0.5) * math.pi / 200).cos()
         weights = (1 - nodes**2).sqrt()

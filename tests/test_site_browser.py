@@ -110,20 +110,24 @@ def test_every_page_on_a_screen_and_on_a_phone(tab, path):
     page = tab.open(path)
     text_waits_for_one_style_sheet_and_mathjax_comes_with_formulas_only(page, asked)
     here.open_folds(page)
-    page_is_quiet_whole_and_for_everyone(tab, page)
+    page_is_quiet_and_whole(tab, page)
+    if path in CHAPTERS:
+        pictures_keep_their_shape(page)
+        download_under_the_title_needs_no_network(page, path)
     equations_are_no_wider_than_their_box_and_no_stops_of_the_tab_key(page)
     nothing_is_wider_than_the_paper(page)
+    here.open_folds(page)
+    faults = here.serious_faults(page)
+    assert not faults, "\n".join(faults)
 
 
-def page_is_quiet_whole_and_for_everyone(tab: here.Tab, page: Any) -> None:
-    """Nothing fails or goes out, every formula is set, nothing is wider than the screen, axe finds no serious fault."""
+def page_is_quiet_and_whole(tab: here.Tab, page: Any) -> None:
+    """Nothing fails or goes out, every formula is set, nothing is wider than the screen."""
     assert not tab.wrong
     assert page.locator("mjx-container").count() == page.locator("span.math, div.math").count()
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
     width, wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width <= wide
-    faults = here.serious_faults(page)
-    assert not faults, "\n".join(faults)
 
 
 def text_waits_for_one_style_sheet_and_mathjax_comes_with_formulas_only(page: Any, asked: list[str]) -> None:
@@ -166,22 +170,27 @@ def test_a_build_in_which_nothing_changed_changes_nothing(book, tmp_path):
     assert len(before["_static/book.css"]) > 300_000
 
 
-@pytest.mark.parametrize("path", CHAPTERS)
-def test_pictures_keep_their_shape_and_come_when_they_are_near(tab, book, path):
-    page = tab.open(path)
+def pictures_keep_their_shape(page: Any) -> None:
     pictures = page.evaluate(
         """async () => {
           const pictures = [...document.querySelectorAll('article img[src*=_images]')];
           for (const picture of pictures) { picture.loading = 'eager'; await picture.decode(); }
-          document.querySelectorAll('article details').forEach(fold => fold.open = true);
-          return pictures.map(picture => [picture.naturalWidth / picture.naturalHeight,
-            picture.clientWidth / picture.clientHeight, picture.hasAttribute('width')]);
+          return pictures.map(picture => {
+            const paper = getComputedStyle(picture), sum = (one, other) => parseFloat(paper[one]) + parseFloat(paper[other]);
+            const wide = picture.clientWidth - sum('paddingLeft', 'paddingRight');
+            const high = picture.clientHeight - sum('paddingTop', 'paddingBottom');
+            return [picture.naturalWidth / picture.naturalHeight, wide / high, picture.hasAttribute('width')];
+          });
         }"""
     )
     assert pictures
     for natural, shown, sized in pictures:
         assert shown == pytest.approx(natural, rel=0.02)
         assert sized
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_pictures_come_when_they_are_near(book, path):
     lazy = [image.get("loading") for image in parsed(book.html / path).select("article img[src*=_images]")]
     assert set(lazy) == {"lazy"}
 
@@ -319,7 +328,11 @@ PRINTED_WIDTHS = """() => { const edge = document.querySelector('article').getBo
 
 
 def nothing_is_wider_than_the_paper(page: Any) -> None:
-    """The page laid out as for paper, in the width that A4 leaves between its margins, folds closed before, on white."""
+    """The page laid out as for paper, in the width that A4 leaves between its margins, folds closed before, on white.
+
+    Afterwards it is on the screen again.
+    """
+    screen = page.viewport_size
     page.evaluate("document.querySelectorAll('article details').forEach(fold => fold.open = false)")
     page.set_viewport_size({"width": 690, "height": 844})
     page.emulate_media(media="print")
@@ -330,6 +343,10 @@ def nothing_is_wider_than_the_paper(page: Any) -> None:
     assert min(here.background(page, "body")[:3]) == 255
     assert here.background(page, "html[data-theme=light]")
     assert page.locator("article details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    page.set_viewport_size(screen)
+    here.drawn(page)
 
 
 # What search engines, messengers and lost visitors see
@@ -383,12 +400,10 @@ def test_a_wrong_address_gets_a_page_that_leads_on(browser, published):
     context.close()
 
 
-@pytest.mark.parametrize("source", NOTEBOOKS)
-def test_the_download_under_the_title_needs_no_network(tab, source):
-    page = tab.open(f"{source}.html")
+def download_under_the_title_needs_no_network(page: Any, path: str) -> None:
     with page.expect_download() as got:
         page.locator("article p a", has_text=re.compile("^Download$")).first.click()
-    assert got.value.suggested_filename == f"{source.split('/')[1]}.ipynb"
+    assert got.value.suggested_filename == Path(path).with_suffix(".ipynb").name
 
 
 # Small

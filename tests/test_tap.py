@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from draw import close
+from draw import close, normal
 from torch.autograd import gradcheck
 
 from attnlib import ConvergenceError
@@ -107,6 +107,22 @@ def test_responses_are_derivatives_and_all_differentiates(theory):
 
 
 @pytest.mark.double
+@theories
+def test_transforms_of_torch_func_see_the_same_derivatives(theory):
+    """They see through no implicit function, so the steps carry the derivative; also where no spin is coupled, in one step."""
+    J, h = glasses(3, 5)
+    J = torch.stack([0.5 * J[0], 0.3 * J[1], 0 * J[2]])
+    weights = normal(3, 5, seed=7)
+
+    def score(h, J, weights):
+        return (weights * theory(J, h, max_steps=60).m).sum()
+
+    leaf = h.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(score(leaf, J, weights), leaf)
+    close(torch.func.grad(score)(h, J, weights), slope, atol=1e-8)
+    close(torch.func.vmap(torch.func.grad(score))(h, J, weights), slope, atol=1e-8)
+
+
 @pytest.mark.parametrize("prior", [Gaussian(torch.tensor([[1.0, 0.3], [0.3, 0.6]])), Spherical(2)], ids=repr)
 def test_reactions_of_vector_spins_differentiate(prior):
     """With respect to the couplings too, on which V of Gaussian spins depends alone."""
@@ -219,6 +235,36 @@ def test_with_a_gaussian_prior_the_reaction_cancels():
         gaussian_response(10 * J, h[:, None], prior=prior)
 
 
+@pytest.mark.double
+@pytest.mark.parametrize("field", [6.0, 12.0, 30.0, 100.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_reaction_of_spins_that_hardly_move(field, dtype):
+    """To first order ``V_i = sum_j J_ij^2 / cosh^2(field of j)``: of the field alone, or with what neighbours add to it.
+
+    Which of the two is the tolerance's choice, as the variances themselves are below it.
+    """
+    J, _ = glasses(3, 8)
+    h = field * torch.tensor([1.0, -1.0] * 4, dtype=dtype)
+    found, strongest = adaptive_tap(J.to(dtype), h), J.abs().sum(-1).max().item()
+    close(found.m, h.sign().expand(3, 8), atol=2 * math.exp(2 * strongest - 2 * field) + 2e-7)
+    alone = h.double().expand(3, 8)
+    bounds = [
+        (J.square() @ local.cosh().pow(-2).unsqueeze(-1))[..., 0]
+        for local in (alone, alone + (J @ found.m.double().unsqueeze(-1))[..., 0])
+    ]
+    slack = 0.05 * torch.maximum(*bounds) + (1e-14 if dtype == torch.float32 else 1e-30)
+    assert (torch.minimum(*bounds) - slack <= found.V).all()
+    assert (torch.maximum(*bounds) + slack >= found.V).all()
+
+
+@pytest.mark.double
+def test_couplings_that_single_precision_cannot_resolve_are_not_called_solved():
+    J = 1e9 * glasses(1, 4)[0]
+    with pytest.raises(ConvergenceError, match=r"too strong for torch\.float32"):
+        adaptive_tap(J.float(), tolerance=4e-6)
+    assert adaptive_tap(J).consistency < 1e-4
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_they_refuse():
     J = glasses(1, 4)[0]
@@ -226,6 +272,7 @@ def test_what_they_refuse():
         (lambda: naive_mean_field(J, prior=Spherical(3)), "prior has spins of 3 components and J has 4 rows"),
         (lambda: naive_mean_field(J, prior=3), "prior is a int; expected a Prior"),
         (lambda: adaptive_tap(J + torch.eye(4)), "J couples a spin to itself"),
+        (lambda: tap(J, start=1.5 * torch.ones(4, dtype=torch.float64)), "start holds magnetisations that binary spins"),
         (lambda: tap(J, torch.zeros(3, dtype=torch.float64)), "h has shape"),
         (lambda: gaussian_response(J, torch.zeros(1, 1, 4, dtype=torch.float64), prior=Binary()), "prior is Binary"),
     ):

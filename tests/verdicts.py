@@ -140,7 +140,8 @@ def _abstract(entry: Entry) -> bool:
 
 
 def _warned(said: list[warnings.WarningMessage]) -> str | None:
-    others = [warning for warning in said if not issubclass(warning.category, ConvergenceWarning)]
+    torchs = "`torch.jit.script` is deprecated"  # said by torch's own forward derivatives, once a process
+    others = [w for w in said if not issubclass(w.category, ConvergenceWarning) and not str(w.message).startswith(torchs)]
     return f"warns: {str(others[0].message)[:150]}" if others else None
 
 

@@ -1,5 +1,7 @@
 """Pictures as tokens: patches, and a classifier around any mixer that reads out one extra token."""
 
+from typing import cast
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -79,7 +81,7 @@ class PatchClassifier(nn.Module):
         classes = check_count("classes", classes)
         check_device(device)
         check_dtype(dtype)
-        self.mixer, dim = mixer, check_count("mixer.dim", mixer.dim)
+        self.mixer, dim = mixer, check_count("mixer.dim", cast("int", mixer.dim))
         self.embed = nn.Linear(self.patch[0] * self.patch[1], dim, bias=False, device=device, dtype=dtype)
         self.fields = nn.Parameter(torch.empty(1 + rows * columns, dim, device=device, dtype=dtype))
         nn.init.normal_(self.fields, std=0.5)
@@ -87,7 +89,7 @@ class PatchClassifier(nn.Module):
 
     def tokens(self, images: Float[Tensor, "*batch height width"]) -> Float[Tensor, "*batch n dim"]:
         """The tokens of pictures, ``[*batch, 1 + patches, dim]``, the extra one first. Errors are those of the call."""
-        check_floating(images=images)
+        check_floating(images=images, fields=self.fields)
         if tuple(images.shape[-2:]) != self.image:
             raise ValueError(f"images has shape {tuple(images.shape)}; expected [*batch, {self.image[0]}, {self.image[1]}]")
         seen = self.embed(patches(differentiable(images) if torch.is_grad_enabled() else images, self.patch))
@@ -97,7 +99,11 @@ class PatchClassifier(nn.Module):
 
     def forward(self, images: Float[Tensor, "*batch height width"]) -> Float[Tensor, "*batch classes"]:
         """Logits of each picture: see the class for shapes and errors."""
-        response: Tensor = self.mixer(self.tokens(images))
+        tokens = self.tokens(images)
+        try:
+            response: Tensor = self.mixer(tokens)
+        except ValueError as error:
+            raise ValueError(f"images became tokens that the mixer does not take: {error}") from error
         logits: Tensor = self.readout(response[..., 0, :])
         return check_result(logits, "images or the parameters are")
 

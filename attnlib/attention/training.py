@@ -133,12 +133,16 @@ def teach_labels(
     if inputs.ndim < 1 or labels.ndim != 1 or len(inputs) != len(labels) or not len(labels):
         shapes = f"inputs has shape {tuple(inputs.shape)} and labels {tuple(labels.shape)}"
         raise ValueError(f"{shapes}; expected [samples, *shape] and [samples]")
+    where = next(model.parameters()).device
+    if inputs.device != where or labels.device != where:
+        raise ValueError(f"inputs is on {inputs.device}, labels on {labels.device}; expected {where}, where the model is")
     if labels.dtype not in WHOLE:
         raise ValueError(f"labels has dtype {labels.dtype}; expected whole numbers")
     steps, size = check_count("steps", steps), min(check_count("batch", batch), len(labels))
     check_generator(generator)
     if watch is not None and not callable(watch):
         raise ValueError(f"watch is a {type(watch).__name__}; expected a function")
+    data = inputs.detach()  # the model is trained, not what it reads
 
     def chosen() -> Iterable[Tensor]:
         device = None if generator is None else generator.device
@@ -146,7 +150,7 @@ def teach_labels(
         return (order[start : start + size] for start in range(0, len(order) - size + 1, size))
 
     def loss_of(rows: Tensor) -> Tensor:
-        logits, wanted = model(inputs[rows]), labels[rows].long()
+        logits, wanted = model(data[rows]), labels[rows].long()
         if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(rows):
             came = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
             raise ValueError(f"model returned {came}; expected logits [batch, classes]")

@@ -4,6 +4,7 @@ import gzip
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,7 +64,7 @@ def digits() -> Images:
     """
     with extra("attnlib.data.digits"):
         from sklearn.datasets import load_digits
-    found = load_digits()
+    found: Any = load_digits()
     pictures = torch.tensor(found.images / 16, dtype=torch.get_default_dtype())
     return Images(pictures, torch.tensor(found.target, dtype=torch.int64))
 

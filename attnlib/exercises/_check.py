@@ -21,6 +21,7 @@ PAGES = {
     "3c": "attnlib.exercises.flatland",
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
+    "4c": "attnlib.exercises.spin_classifier",
     "6a": "attnlib.exercises.graph_attention",
     "6b": "attnlib.exercises.beliefs",
 }

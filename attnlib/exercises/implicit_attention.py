@@ -147,7 +147,7 @@ def _covariance(d: int, seed: int) -> Tensor:
 
 
 def _gaussian_systems() -> list[tuple[object, ...]]:
-    found = []
+    found: list[tuple[object, ...]] = []
     for n, d, seed in ((4, 3, 30), (3, 2, 40)):
         Sigma = _covariance(d, seed)
         strong = 0.6 / torch.linalg.eigvalsh(Sigma)[-1].item()

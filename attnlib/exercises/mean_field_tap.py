@@ -48,7 +48,7 @@ ENERGY: Exercise[[Tensor, Tensor, Tensor]] = Exercise(
 
 
 def _magnetised() -> list[tuple[Tensor, Tensor, Tensor, float]]:
-    cases: list[tuple[object, ...]] = []
+    cases = []
     for n, seed, beta in ((5, 2, 0.7), (7, 3, 1.6)):
         J, h, noise = _system(n, seed, (n,))
         cases.append((noise.tanh(), J, h, beta))

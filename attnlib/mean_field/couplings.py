@@ -40,6 +40,19 @@ class System:
 
 def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> System:
     """Check couplings, fields and inverse temperature, and multiply them; raise as the public functions say."""
+    beta = check_couplings(J, h, beta, most)
+    n, batch, wide = J.shape[-1], tuple(J.shape[:-2]), widened(J)
+    factor = beta.to(wide.dtype) if isinstance(beta, Tensor) else beta
+    column = factor[..., None] if isinstance(factor, Tensor) else factor
+    field = wide.new_zeros(*batch, n) if h is None else widened(h).expand(*batch, n)
+    matrix = column[..., None] if isinstance(column, Tensor) else column
+    if isinstance(factor, Tensor) and factor.ndim:
+        factor = factor.expand(batch)
+    return System(matrix / 2 * (wide + wide.mT), column * field, factor, batch, n)
+
+
+def check_couplings(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> Scalar:
+    """Check couplings, fields and inverse temperature, and return the last; raise as the public functions say."""
     check_floating(J=J)
     if J.ndim < 2 or J.shape[-1] != J.shape[-2] or J.shape[-1] == 0:
         raise ValueError(f"J has shape {tuple(J.shape)}; expected [*batch, n, n] with n >= 1")
@@ -50,7 +63,7 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
     slack = 8 * torch.finfo(J.dtype).eps * strong
     if J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
         raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
-    if refuted(lambda: (J.diagonal(dim1=-2, dim2=-1) == 0).all()):
+    if refuted(lambda: not J.diagonal(dim1=-2, dim2=-1).any()):
         raise ValueError("J couples a spin to itself; expected a zero diagonal")
     beta = check_beta(beta, like=J, shape=batch)
     if h is not None:
@@ -63,14 +76,7 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
             raise ValueError(f"{name} and beta are too large, up to {hot:.2g}; expected at most {limit / n:.2g}")
     if isinstance(beta, Tensor) and refuted(lambda: (beta.double() * (strong + fields) * n < limit).all()):
         raise ValueError(f"beta is {beta}; expected numbers that keep beta times J and h below {limit / n:.2g}")
-    wide = widened(J)
-    factor = beta.to(wide.dtype) if isinstance(beta, Tensor) else beta
-    column = factor[..., None] if isinstance(factor, Tensor) else factor
-    field = wide.new_zeros(*batch, n) if h is None else widened(h).expand(*batch, n)
-    matrix = column[..., None] if isinstance(column, Tensor) else column
-    if isinstance(factor, Tensor) and factor.ndim:
-        factor = factor.expand(batch)
-    return System(matrix / 2 * (wide + wide.mT), column * field, factor, batch, n)
+    return beta
 
 
 def working(tensor: Tensor) -> AbstractContextManager[object]:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from attnlib._convergence import OnFailure
-from attnlib._values import check_result
-from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, inverted, match, reduced, safe_start
+from attnlib._convergence import OnFailure, report_failure
+from attnlib._values import check_result, verdict
+from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, match, reduced, safe_start
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.mean_field.priors import Prior
 from attnlib.mean_field.responses import MeanField
@@ -28,6 +28,7 @@ class Equations:
         self.J, self.h, self.prior, self.reaction = J, h, prior, reaction
         self.k, self.d, self.matrices = J.shape[-1], prior.d, prior.reaction == "matrix"
         self._warm: Tensor | None = None
+        self._last: tuple[Tensor, Tensor] | None = None
         eps = torch.finfo(J.dtype).eps
         self._tolerance = 64 * eps if self.matrices else eps**0.5  # the step for numbers is Newton's
 
@@ -52,13 +53,16 @@ class Equations:
         if self.reaction is not None:
             V, _ = self.reaction(m)
             return V, self._spins(felt if V is None else felt - self._times(V, m))
-        C = state[..., self.k :].unflatten(-1, (-1, self.d, self.d))
+        if self._last is not None and self._last[0] is state and not torch.is_grad_enabled():
+            return self._last[1], self._spins(felt - self._times(self._last[1], m))  # the step asks right after the map
+        eye = torch.eye(self.d, dtype=state.dtype, device=state.device)
+        floor = torch.finfo(state.dtype).tiny ** 0.4  # a spin that hardly moves has no inverse, and the same V with a bit more
+        C = state[..., self.k :].unflatten(-1, (-1, self.d, self.d)) + floor * eye
         safe = safe_start(self.J, self.d, self.matrices).expand(C.shape if self.matrices else C.shape[:-2])
-        near = self._warm is not None and self._warm.shape == safe.shape and self._warm.device == safe.device
-        rest, c = block_diagonal(inverted(C)) - self.J, reduced(C, self.matrices)
-        V = match(rest, c, self._warm if near else safe, safe, self.d, self.matrices, self._tolerance)
+        warm = safe if self._warm is None or self._warm.shape != safe.shape or self._warm.device != safe.device else self._warm
+        V = match(self.J, C, warm, safe, self.matrices, self._tolerance)
         if not torch.is_grad_enabled():  # a derivative is taken at one state: asked for twice, it is the same
-            self._warm = V
+            self._warm, self._last = V, (state, V)
         return V, self._spins(felt - self._times(V, m))
 
     def step(self, state: Tensor) -> Tensor:
@@ -163,7 +167,17 @@ def solved(
         own = equations.prior.covariance(field, reaction)
         wrong = reduced(diagonal_blocks(chi.detach(), equations.d) - own, equations.matrices)
         consistency = wrong.abs().flatten(state.ndim - 1).amax(-1)
+        converged = found.converged & (
+            consistency <= torch.finfo(state.dtype).eps ** 0.25 if equations.reaction is None else True
+        )
+    if verdict(lambda: (found.converged & ~converged).any()):
+        report_failure(
+            f"couplings too strong for {state.dtype}: with the V found the response misses the spins' own variances",
+            iterations=int(found.iterations.max()),
+            residual=float(consistency.max()),
+            on_failure=on_failure,
+        )
     m = state[..., : equations.k]
     parts = (m, chi, V, found.residual, consistency, least)
     m, chi, V, residual, consistency, least = (check_result(part.to(dtype), "J, h or beta are") for part in parts)
-    return MeanField(m, chi, V, residual, found.iterations, found.converged, consistency, least)
+    return MeanField(m, chi, V, residual, found.iterations, converged, consistency, least)

@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_field, check_flag, check_floating
-from attnlib._values import check_result, verdict
+from attnlib._checks import Scalar, check_flag, check_floating
+from attnlib._numerics import widened
+from attnlib._values import check_finite, check_result, verdict
 from attnlib.mean_field.cavity import diagonal_blocks
-from attnlib.mean_field.couplings import check_system, working
+from attnlib.mean_field.couplings import check_couplings, working
 from attnlib.mean_field.priors import check_prior
 from attnlib.mean_field.vectors import Gaussian
 
@@ -49,40 +50,41 @@ def gaussian_response(
             ``Sigma^-1 - beta J`` is not positive definite: then there is no such Gaussian.
 
     >>> J = torch.tensor([[0.0, 0.5], [0.5, 0.0]])
-    >>> gaussian_response(J, torch.tensor([[3.0, 0.0]]))
+    >>> gaussian_response(J, torch.tensor([[3.0, 0.0]])).round(decimals=4)
     tensor([[4., 2.]])
-    >>> gaussian_response(J, torch.tensor([[3.0, 0.0]]), causal=True)
+    >>> gaussian_response(J, torch.tensor([[3.0, 0.0]]), causal=True).round(decimals=4)
     tensor([[3., 2.]])
     """
-    system = check_system(J, None, beta)
+    beta = check_couplings(J, None, beta)
+    n, batch = J.shape[-1], tuple(J.shape[:-2])
     check_flag(causal=causal)
     prior = Gaussian() if prior is None else prior
-    if not isinstance(check_prior(prior, system.n), Gaussian):
+    if not isinstance(check_prior(prior, n), Gaussian):
         raise ValueError(f"prior is {prior}; expected a Gaussian one: for others the equations are not linear")
     check_floating(J=J, h=h)
-    if h.ndim < 2 or h.shape[-1] != system.n or tuple(h.shape[:-2]) != system.batch:
+    if h.ndim < 2 or h.shape[-1] != n or tuple(h.shape[:-2]) != batch:
         raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, fields, n] for J of shape {tuple(J.shape)}")
-    check_field("h", h, tuple(h.shape), J)
     with working(J):
-        wide = h.to(system.couplings.dtype)
-        beta = system.beta[..., None, None] if isinstance(system.beta, Tensor) else system.beta
-        factor = factorised(precision_of(system.couplings, prior), "J or beta")
-        found = respond(factor, (beta * wide).mT, prior.d, causal).mT
-    return check_result(found.to(J.dtype), "J, h or beta are")
+        scale = beta.to(widened(J).dtype)[..., None, None] if isinstance(beta, Tensor) else beta
+        factor = factorised(precision_of(widened(J), prior, scale), "J or beta")
+        fields = scale * widened(h) if isinstance(scale, Tensor) or scale != 1 else widened(h)
+        found = respond(factor, fields, prior.d, causal)
+    try:
+        return check_result(found.to(J.dtype), "J, h or beta are")
+    except ValueError:
+        check_finite(h=h)  # what is not finite in h is not in the result either: one look at both
+        raise
 
 
-def precision_of(J: Tensor, prior: Gaussian) -> Tensor:
-    """``Sigma^-1 - J`` of couplings ``[*batch, k, k]`` with beta in them."""
-    matrix, shape = -J, (-1, prior.d)
-    blocks = matrix.unflatten(-1, shape).unflatten(-3, shape).diagonal(dim1=-4, dim2=-2)  # [*batch, d, d, sites], in place
-    blocks += prior.precision(J)[..., None]
-    return matrix
+def precision_of(J: Tensor, prior: Gaussian, beta: Scalar = 1.0) -> Tensor:
+    """``Sigma^-1 - beta J`` of couplings ``[*batch, k, k]``."""
+    return prior._add_precision(-beta * J)
 
 
 def factorised(matrix: Tensor, names: str) -> Tensor:
     """The Cholesky factor; raise where the matrix is not positive definite, or give NaN where no value can be seen."""
     factor, failed = torch.linalg.cholesky_ex(matrix)
-    solvable = verdict(lambda: (failed == 0).all())
+    solvable = verdict(lambda: not failed.any())
     if solvable is False:
         raise ValueError(
             f"{names} too large: Sigma^-1 - beta J is not positive definite; expected couplings whose largest eigenvalue, "
@@ -92,25 +94,28 @@ def factorised(matrix: Tensor, names: str) -> Tensor:
 
 
 def respond(factor: Tensor, fields: Tensor, d: int, causal: bool = False) -> Tensor:
-    """Means for fields ``[*batch, k, many]`` from the factor ``[*batch, k, k]``, of all spins or of each prefix's last one."""
+    """Means for fields ``[*batch, many, k]`` from the factor ``[*batch, k, k]``, of all spins or of each prefix's last one.
+
+    Fields stay rows, ``m^T = h^T L^-T L^-1``: the same products as with columns, up to three times as fast.
+    """
+    passed = torch.linalg.solve_triangular(factor.mT, fields, upper=True, left=False)
     if not causal:
-        return torch.cholesky_solve(fields, factor)
-    passed = torch.linalg.solve_triangular(factor, fields, upper=False)
-    own = diagonal_blocks(factor, d)
-    return torch.linalg.solve_triangular(own.mT, passed.unflatten(-2, (-1, d)), upper=True).flatten(-3, -2)
+        return torch.linalg.solve_triangular(factor, passed, upper=False, left=False)
+    own, each = diagonal_blocks(factor, d), passed.unflatten(-1, (-1, d)).transpose(-2, -3)
+    return torch.linalg.solve_triangular(own, each, upper=False, left=False).transpose(-2, -3).flatten(-2)
 
 
 def means(J: Tensor, h: Tensor, prior: Gaussian, names: str, *, symmetric: bool, width: int = 0) -> Tensor:
     """Means of systems with beta in them, ``[..., k]`` for couplings ``[..., k, k]``; of prefixes of sites of the width given.
 
-    Couplings ``[heads, k, k]`` are shared by the batch, and factorised once: its members are columns.
+    Couplings ``[heads, k, k]`` are shared by the batch, and factorised once: its members are rows of fields.
     """
     matrix, shared = precision_of(J, prior), J.ndim == 3
-    columns = h.reshape(-1, *h.shape[-2:]).movedim(0, -1) if shared else h.unsqueeze(-1)
+    fields = h.reshape(-1, *h.shape[-2:]).movedim(0, -2) if shared else h.unsqueeze(-2)
     if symmetric:
-        found = respond(factorised(matrix, names), columns, width or prior.d, width > 0)
+        found = respond(factorised(matrix, names), fields, width or prior.d, width > 0)
     else:  # one by one: batched LU hangs with two threads
-        rows = zip(matrix.flatten(0, -3), columns.flatten(0, -3), strict=True)
-        solved = [torch.linalg.solve_ex(*row)[0] for row in rows]
-        found = torch.stack(solved).reshape(columns.shape) if solved else columns
-    return found.movedim(-1, 0).reshape(h.shape) if shared else found.squeeze(-1)
+        systems = zip(matrix.flatten(0, -3), fields.mT.flatten(0, -3), strict=True)
+        solved = [torch.linalg.solve_ex(*system)[0].mT for system in systems]
+        found = torch.stack(solved).reshape(fields.shape) if solved else fields
+    return found.movedim(-2, 0).reshape(h.shape) if shared else found.squeeze(-2)

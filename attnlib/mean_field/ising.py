@@ -23,6 +23,9 @@ class IsingRecord:
     """An Ising system: free energy ``[*batch]``, magnetisations ``m [*batch, n]``, covariances ``chi [*batch, n, n]``.
 
     ``m_i = <s_i>`` and ``chi_ij = <s_i s_j> - m_i m_j``, which is also the response of ``m_i`` to ``beta h_j``.
+
+    >>> exact_ising(torch.zeros(2, 2), torch.tensor([0.0, 50.0])).m
+    tensor([0., 1.])
     """
 
     free_energy: Float[Tensor, "*batch"]

@@ -1,4 +1,7 @@
-"""Attention as the response of vector spins with learned couplings, as a mixer."""
+"""Attention as the response of vector spins with learned couplings, as a mixer.
+
+It is longer than 250 lines because every argument is spelled out, and explained where it stands.
+"""
 
 from typing import Literal, cast
 
@@ -6,16 +9,18 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnlib._checks import Empty, Scalar, check_choice, check_count, check_flag, check_number
+from attnlib._checks import Empty, Scalar, check_beta, check_choice, check_count, check_flag, check_number
 from attnlib._convergence import OnFailure
 from attnlib._numerics import differentiable
+from attnlib._values import check_result
 from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings, working
 from attnlib.mean_field.equations import Corrected, Equations, safe_length
 from attnlib.mean_field.gaussian import means
+from attnlib.mean_field.iterate import Method
 from attnlib.mean_field.priors import Prior, check_prior
-from attnlib.mean_field.solve import Method, fixed_point
+from attnlib.mean_field.solve import fixed_point
 from attnlib.mean_field.systems import MeanFieldRecord, apart_by, together_by
 from attnlib.mean_field.vectors import Gaussian
 
@@ -125,17 +130,20 @@ class MeanFieldAttention(Mixer):
         self.linear = isinstance(self.prior, Gaussian) and onsager != "neural"
         if onsager == "exact" and not symmetric and not self.linear:
             raise ValueError("symmetric is False; expected True for an exact reaction: without it there is no Gibbs measure")
-        self.onsager, self.method = onsager, method
+        self.onsager = onsager
+        self.method: Method = method
         self.symmetries = {"across": symmetric, "inside": symmetric_inside, "self_coupling": self_coupling}
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
-        self.max_steps, self.on_failure = check_count("max_steps", max_steps), on_failure
+        self.max_steps = check_count("max_steps", max_steps)
+        self.on_failure: OnFailure = on_failure
         free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
         self._variance = torch.linalg.eigvalsh(free).max().item()
-        scale = stable_scale(sites, d, largest=check_number("largest", largest, above=0)) * (2**0.5 if symmetric else 1.0)
-        self.couplings = nn.Parameter(torch.empty(self.heads, sites, sites, d, d, device=device, dtype=dtype))
+        scale = stable_scale(self.sites, d, largest=check_number("largest", largest, above=0)) * (2**0.5 if symmetric else 1.0)
+        self.couplings = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, d, d, device=device, dtype=dtype))
         with torch.no_grad():
             beta = self.beta if not isinstance(self.beta, Tensor) else self.beta.detach()[:, None, None, None, None]
             nn.init.normal_(self.couplings, std=scale / self._variance).div_(beta)
+        check_result(self.couplings, "largest or the inverse of beta, and so the couplings, are")
         self.reaction: nn.Sequential | None = None
         if onsager == "neural":
             last = nn.Linear(2 * d, d, device=device, dtype=dtype)
@@ -155,7 +163,9 @@ class MeanFieldAttention(Mixer):
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """Respond to each head's fields, ``[*batch, heads, n, d]``. Errors are those of the call."""
         heads = check_heads(heads)
-        return self._respond(heads)[0] if heads.query.shape[-2] else heads.query
+        if not heads.query.shape[-2]:
+            return heads.query
+        return check_result(self._respond(heads)[0], "heads (query or beta) or the couplings are")
 
     def explain(
         self,
@@ -180,7 +190,7 @@ class MeanFieldAttention(Mixer):
         raw = differentiable(self.couplings)[:, :n, :n]
         J = symmetric_couplings(raw, **self.symmetries).to(torch.promote_types(raw.dtype, torch.float32))
         beta = self.beta.to(J.dtype)[:, None, None, None, None] if isinstance(self.beta, Tensor) else self.beta
-        return beta * J
+        return check_result(beta * J, "beta or the couplings are")
 
     def _respond(self, heads: Heads) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Means ``[*batch, heads, n, d]``, the couplings, and residual, iterations and converged of each system."""
@@ -192,7 +202,8 @@ class MeanFieldAttention(Mixer):
         with working(query):
             blocks = self._couplings(n)
             J = flat_couplings(blocks)
-            beta = heads.beta.to(J.dtype)[..., None] if isinstance(heads.beta, Tensor) else heads.beta
+            beta = check_beta(heads.beta, like=J, shape=query.shape[:-1])
+            beta = beta.to(J.dtype)[..., None] if isinstance(beta, Tensor) and beta.ndim else beta
             fields = (beta * query.to(J.dtype)).flatten(-2)
             prefixes = heads.seen.causal and self.linear and self.symmetries["across"]
             mask = None if prefixes else heads.mask

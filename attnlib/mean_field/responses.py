@@ -6,7 +6,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_field
+from attnlib._checks import Scalar, check_field, check_floating
+from attnlib._numerics import widened
+from attnlib._values import check_result
 from attnlib.mean_field.couplings import check_system, working
 
 
@@ -18,9 +20,15 @@ class MeanField:
     each spin, ``[*batch, n / d]``, or a matrix for each, ``[*batch, n / d, d, d]``: zero in the naive theory.
 
     Evidence, each ``[*batch]``: ``residual``, how far the returned magnetisations (and variances) are from the right side of
-    their equations; ``iterations``; ``converged``; ``consistency``, the largest difference between a local variance and the
+    their equations; ``iterations``; ``converged``, whether that is within the tolerance (and in adaptive TAP, whether the
+    diagonal of chi holds the local variances); ``consistency``, the largest difference between a local variance and the
     diagonal of chi; ``stability``, the smallest eigenvalue of ``D^(1/2) chi^-1 D^(1/2)`` with ``D`` the local variances, which
     is 1 for spins on their own and 0 where the solution loses its stability. Not above zero, chi is no covariance.
+
+    >>> from attnlib.mean_field import naive_mean_field
+    >>> found = naive_mean_field(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([0.2, -0.2]))
+    >>> found.converged, found.stability > 0, found.spectrum.shape
+    (tensor(True), tensor(True), torch.Size([2]))
     """
 
     m: Float[Tensor, "*batch n"]
@@ -35,7 +43,7 @@ class MeanField:
     @property
     def spectrum(self) -> Float[Tensor, "*batch n"]:
         """Eigenvalues of chi, ascending, ``[*batch, n]``: the largest diverges where the theory breaks down."""
-        return torch.linalg.eigvalsh(self.chi.detach())
+        return torch.linalg.eigvalsh(widened(self.chi.detach())).to(self.chi.dtype)
 
     @property
     def spin_glass_susceptibility(self) -> Float[Tensor, "*batch"]:
@@ -59,9 +67,10 @@ def almeida_thouless(J: Float[Tensor, "*batch n n"], m: Float[Tensor, "..."], *,
     tensor(0.7500)
     """
     system = check_system(J, None, beta)
+    check_floating(J=J, m=m)
     check_field("m", m, (*system.batch, system.n), J)
     with working(J):
         free = 1 - m.to(system.couplings.dtype).clamp(-1, 1).square().expand(*system.batch, system.n)
         matrix = free.unsqueeze(-1) * system.couplings.square() * free.unsqueeze(-2)
         largest = torch.linalg.eigvalsh(matrix)[..., -1]
-    return (1 - largest).to(J.dtype)
+    return check_result((1 - largest).to(J.dtype), "J or beta are")

@@ -19,6 +19,10 @@ class SampleRecord:
     the sampled ones do, and ``m_error [*batch, n]`` the standard error that follows. ``spread [*batch, n]`` compares the
     chains: near 1 where they agree, above 1.05 where they have not forgotten their starts and no number can be trusted.
     ``states [*batch, chains, n]`` are the last ones.
+
+    >>> found = heat_bath(torch.zeros(2, 2), torch.tensor([0.0, 50.0]), chains=4, sweeps=50)
+    >>> found.m[1], found.states.shape
+    (tensor(1.), torch.Size([4, 2]))
     """
 
     m: Float[Tensor, "*batch n"]
@@ -92,7 +96,7 @@ def heat_bath(
                 kept[sweep - burn_in] = state
         series = kept.permute(2, 3, 1, 0)  # [systems, chains, spins, sweeps]
         found = [_moments(one.to(torch.float64)) for one in series]
-    parts = [torch.stack(tensors) if found else torch.zeros(0) for tensors in zip(*found)] if found else _nothing(n, J)
+    parts = [torch.stack(tensors) for tensors in zip(*found)] if found else _nothing(n, J)
     shaped = [part.reshape(system.batch + part.shape[1:]).to(J.dtype) for part in parts]
     last = state.permute(1, 2, 0).reshape(*system.batch, chains, n).to(J.dtype)
     m, chi, error, effective, spread = (check_result(one, "sweeps and chains are") for one in shaped)

@@ -1,36 +1,17 @@
-"""Fixed points of any map by damped, Anderson or Newton iteration, sample by sample, with derivatives that store no steps."""
+"""Fixed points of any map, with derivatives that store no steps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._checks import check_choice, check_count, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import differentiable
-from attnlib._values import check_finite, looking, no_value_checks, verdict
+from attnlib._values import check_finite, looking, verdict
 from attnlib.mean_field.implicit import Map, attach
-
-Method = Literal["damped", "anderson", "newton"]
-"""Steps of a fixed length towards the image; combinations of the last few; or solutions of the linearised equation."""
-
-
-@dataclass(frozen=True)
-class FixedPoint:
-    """A fixed point and the evidence for it: solution ``[*batch, k]``, and for each sample what it took.
-
-    ``residual [*batch]`` is the largest component of ``f(z) - z`` at exactly the solution returned, ``iterations [*batch]`` the
-    evaluations of ``f`` until then, ``converged [*batch]`` whether the residual is within the tolerance.
-    """
-
-    solution: Float[Tensor, "*batch k"]
-    residual: Float[Tensor, "*batch"]
-    iterations: Int[Tensor, "*batch"]
-    converged: Bool[Tensor, "*batch"]
+from attnlib.mean_field.iterate import FixedPoint, Iterate, Method
 
 
 def fixed_point(
@@ -54,7 +35,8 @@ def fixed_point(
     everything that the function closes over, as often as the function itself does; not with respect to the start.
 
     Where no value can be seen (compiling, under ``vmap``, on the meta device) and under the transforms of ``torch.func``,
-    all ``max_steps`` are taken, nothing is raised, and derivatives go through the steps.
+    all ``max_steps`` are taken, also by a sample that has converged, nothing is raised, and derivatives go through the steps;
+    with ``"anderson"``, whose steps lose their meaning near the solution, through two steps of Newton's method from there.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
@@ -99,7 +81,8 @@ def fixed_point(
     max_steps, memory = check_count("max_steps", max_steps), check_count("memory", memory, least=1)
     ridge = check_number("ridge", ridge, above=0)
     start = differentiable(start).detach()
-    iterate = _Iterate(method, step, tolerance, max_steps, memory, ridge)
+    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through=blind)
 
     def checked(state: Tensor) -> Tensor:
         image = function(state)
@@ -108,7 +91,6 @@ def fixed_point(
             raise ValueError(f"function returned {came}; expected {state.dtype} {tuple(state.shape)}, as it got")
         return image
 
-    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
     if blind:
         return iterate(checked, start)
     with torch.no_grad():
@@ -138,89 +120,30 @@ def transforming() -> bool:
 
 
 def linear_solver(tolerance: float | int, max_steps: int, on_failure: OnFailure) -> Callable[[Map, Tensor], Tensor]:
-    """What solves the linear equation of a gradient: Anderson with a long memory, which for a linear map is GMRES."""
+    """What solves the linear equation of a gradient: the plain iteration where its first steps take off a third each or more.
+
+    Elsewhere it is Anderson with a long memory, which for a linear map is GMRES: few steps, each many times as dear.
+    """
 
     def solve(linear: Map, start: Tensor) -> Tensor:
         unit = start.abs().amax(-1, keepdim=True)
         unit = torch.where(unit > 0, unit, 1.0)  # a tolerance relative to the gradient
-        iterate = _Iterate("anderson", 1.0, tolerance, max(max_steps, 50), 30, 1e-14)
-        found = iterate(lambda u: linear(u * unit) / unit, start / unit)
+
+        def in_units(u: Tensor) -> Tensor:
+            return linear(u * unit) / unit
+
+        found = Iterate("damped", 1.0, tolerance, 8, 1, 1.0)(in_units, start / unit)
+        if found.residual.numel() and found.residual.max() < 0.04 and not found.converged.all():
+            found = Iterate("damped", 1.0, tolerance, 40, 1, 1.0)(in_units, found.solution)
+        if not found.converged.all():
+            found = Iterate("anderson", 1.0, tolerance, max(max_steps, 50), 30, 1e-14)(in_units, found.solution)
         if not found.converged.all():
             report_failure(
                 f"the gradient of {int((~found.converged).sum())} samples did not converge: {found.residual.max():.2g} is left",
-                iterations=iterate.max_steps,
+                iterations=max(max_steps, 50),
                 residual=found.residual.max().item(),
                 on_failure=on_failure,
             )
         return found.solution * unit
 
     return solve
-
-
-@dataclass(frozen=True)
-class _Iterate:
-    """The iteration itself, without checks or derivatives."""
-
-    method: Method
-    step: float | int | Callable[[Tensor], Tensor]
-    tolerance: float | int
-    max_steps: int
-    memory: int
-    ridge: float | int
-
-    def __call__(self, function: Map, state: Tensor) -> FixedPoint:
-        best, least = state, torch.full_like(state[..., 0], float("inf"))
-        done = torch.zeros_like(least, dtype=torch.bool)
-        iterations = torch.zeros_like(done, dtype=torch.int64)
-        states: list[Tensor] = []
-        errors: list[Tensor] = []
-        for _ in range(self.max_steps):
-            error = function(state) - state
-            iterations = iterations + ~done
-            residual = error.abs().amax(-1)
-            better = ~done & (residual < least)  # False where it is not a number
-            best = torch.where(better[..., None], state, best)
-            least = torch.where(better, residual, least)
-            done = done | (better & (residual <= self.tolerance * (1 + state.abs().amax(-1))))
-            if verdict(lambda reached=done: reached.all()):
-                break
-            length = self.step(state)[..., None] if callable(self.step) else self.step
-            if self.method == "newton":
-                move = _newton(function, state, error)
-            elif self.method == "anderson":
-                states, errors = [*states, state][-self.memory - 1 :], [*errors, error][-self.memory - 1 :]
-                move = self._anderson(states, errors, length)
-            else:
-                move = length * error
-            broken = ~torch.isfinite(move).all(-1, keepdim=True)
-            state = torch.where(done[..., None], best, torch.where(broken, best, state + move))
-        return FixedPoint(best, torch.where(least.isfinite(), least, torch.finfo(least.dtype).max), iterations, done)
-
-    def _anderson(self, states: list[Tensor], errors: list[Tensor], step: float | int | Tensor) -> Tensor:
-        """The step from the newest state to the best combination of the last ones, as far as they are known linearly."""
-        newest = step * errors[-1]
-        if len(states) == 1:
-            return newest
-        moved = torch.stack([b - a for a, b in pairwise(states)], -2)  # [*batch, memory, k]
-        changed = torch.stack([b - a for a, b in pairwise(errors)], -2)
-        size = changed.norm(dim=-1, keepdim=True)
-        size = torch.where(size > 0, size, 1.0)  # unit rows: the ridge is relative to the Gram matrix's diagonal
-        moved, changed = moved / size, changed / size
-        eye = torch.eye(len(states) - 1, dtype=newest.dtype, device=newest.device)
-        ridge = max(self.ridge, 4 * torch.finfo(newest.dtype).eps)
-        factor, failed = torch.linalg.cholesky_ex(changed @ changed.mT + ridge * eye)
-        share = torch.cholesky_solve(changed @ errors[-1][..., None], factor)
-        combined = newest - (moved.mT @ share)[..., 0] - step * (changed.mT @ share)[..., 0]
-        return torch.where((failed == 0)[..., None], combined, newest)
-
-
-def _newton(function: Map, state: Tensor, error: Tensor) -> Tensor:
-    """Solve the linearised equation, one sample at a time: batched LU hangs with two threads."""
-    k = state.shape[-1]
-    with no_value_checks():
-        axes = torch.eye(k, dtype=state.dtype, device=state.device)
-        columns = [torch.func.jvp(function, (state,), (axis.expand_as(state),))[1] for axis in axes]
-    matrix = axes - torch.stack(columns, -1)
-    rows = zip(matrix.reshape(-1, k, k), error.reshape(-1, k), strict=True)
-    moves = [torch.linalg.solve_ex(one, row)[0] for one, row in rows]
-    return torch.stack(moves).reshape(error.shape) if moves else error

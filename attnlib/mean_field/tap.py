@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_number
 from attnlib._convergence import OnFailure
+from attnlib._values import refuted
 from attnlib.mean_field.couplings import System, check_system, working
 from attnlib.mean_field.equations import Equations, ReactionOf, solved
 from attnlib.mean_field.priors import Binary, Prior, check_prior
@@ -42,6 +43,7 @@ def naive_mean_field(
         beta: inverse temperature, a number or one for each system, ``[*batch]``; finite and above 0.
         prior: what a spin is; default ``Binary()``.
         start: magnetisations to start from, broadcast to ``[*batch, n]``; default the answer to the fields alone.
+            Those of binary spins lie between -1 and 1.
         tolerance: largest residual, times one plus the largest magnetisation; default the dtype's precision to the power 2/3.
         max_steps: steps allowed to each system.
         on_failure: a system that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
@@ -112,7 +114,8 @@ def adaptive_tap(
     ``Sigma_i`` is the covariance of a single spin under its measure. So the response has on its diagonal exactly what each spin
     says of itself. For spins of d components whose V is a number (spherical ones) the traces of both are matched.
 
-    Arguments, shapes (``J [*batch, n, n]``), results and errors are those of :func:`naive_mean_field`.
+    Arguments, shapes (``J [*batch, n, n]``), results and errors are those of :func:`naive_mean_field`; couplings so strong that
+    the dtype cannot tell the diagonal of chi from other ones count as not converged.
 
     Source: Opper and Winther 2001.
 
@@ -141,6 +144,9 @@ def _solve(
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     if start is not None:
         check_field("start", start, (*system.batch, system.n), J)
+        beyond = start
+        if isinstance(prior, Binary) and refuted(lambda: (beyond.abs() <= 1).all()):
+            raise ValueError("start holds magnetisations that binary spins do not have; expected values between -1 and 1")
         start = start.detach().to(system.couplings.dtype).expand(*system.batch, system.n)
     with working(J):
         equations = Equations(system.couplings, system.fields, prior, reaction)

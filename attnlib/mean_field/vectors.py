@@ -57,6 +57,15 @@ class Gaussian(Prior):
             return self._precision.to(like)
         return self._precision * torch.eye(self.d, dtype=like.dtype, device=like.device)
 
+    def _add_precision(self, matrix: Tensor) -> Tensor:
+        """Add ``Sigma^-1`` to the blocks on the diagonal of ``[*batch, n * d, n * d]``, in place."""
+        if isinstance(self._precision, Tensor):
+            blocks = matrix.unflatten(-1, (-1, self.d)).unflatten(-3, (-1, self.d)).diagonal(dim1=-4, dim2=-2)
+            blocks += self._precision.to(matrix)[..., None]
+        else:
+            matrix.diagonal(dim1=-2, dim2=-1).add_(self._precision)
+        return matrix
+
     def _tilted(self, field: Tensor, V: Tensor | None) -> tuple[Tensor, Tensor]:
         """Cholesky factor of ``Sigma^-1 - V``, and its product with the mean, as a column."""
         matrix = self.precision(field) if V is None else self.precision(field) - (V + V.mT) / 2
