@@ -194,6 +194,21 @@ def test_where_no_value_can_be_seen_a_start_at_the_solution_knows_how_it_moves(m
     close(torch.func.grad(lambda o: (weights * slope(o, start, weights).cos()).sum())(offset), second, atol=1e-9)
 
 
+@pytest.mark.double
+@methods
+def test_a_solution_that_repels_is_not_left_where_no_value_can_be_seen(method):
+    """A logistic map of slope -1.3: two hundred more steps would lead from its fixed point to a cycle of two."""
+    start = torch.full((3, 1), 1 - 1 / 3.3, dtype=torch.float64)
+
+    def solve(start):
+        return fixed_point(lambda z: 3.3 * z * (1 - z), start, method=method)
+
+    found = torch.func.vmap(lambda one: solve(one).solution)(start)
+    close(found, start, atol=1e-12)
+    close(solve(start).solution, start, atol=1e-12)
+    assert torch.func.vmap(lambda one: solve(one).converged)(start).all()
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_it_refuses():
     start = torch.zeros(2, 3)

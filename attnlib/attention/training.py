@@ -1,25 +1,18 @@
-"""Training, by teacher forcing or from labels: the optimiser, its schedule, and a loop that can be watched."""
+"""Training, by teacher forcing or from labels."""
 
-import math
-import os
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attnlib._checks import WHOLE, check_count, check_generator, check_number, check_tensors
-from attnlib._extras import extra
+from attnlib._checks import WHOLE, check_count, check_generator, check_tensors
 from attnlib._values import check_result, refuted
+from attnlib.attention.loop import endless, learn
 from attnlib.attention.seq2seq import PAD, Seq2Seq
 from attnlib.attention.words import check_words
-
-Lesson = TypeVar("Lesson")
-
-FASTEST = 1e3
-"""The highest learning rate: no network survives a step of Adam that long."""
 
 
 @runtime_checkable
@@ -85,7 +78,7 @@ def teach(
     def loss_of(batch: Teaching) -> Tensor:
         return _loss(model, batch)
 
-    return _train(model, _endless(batches, steps, progress), loss_of, "batches", steps, learning_rate, clip, watch)
+    return learn(model, endless(batches, steps, progress), loss_of, "batches", steps, learning_rate, clip, watch)
 
 
 def teach_labels(
@@ -142,7 +135,6 @@ def teach_labels(
     check_generator(generator)
     if watch is not None and not callable(watch):
         raise ValueError(f"watch is a {type(watch).__name__}; expected a function")
-    data = inputs.detach()  # the model is trained, not what it reads
 
     def chosen() -> Iterable[Tensor]:
         device = None if generator is None else generator.device
@@ -150,7 +142,7 @@ def teach_labels(
         return (order[start : start + size] for start in range(0, len(order) - size + 1, size))
 
     def loss_of(rows: Tensor) -> Tensor:
-        logits, wanted = model(data[rows]), labels[rows].long()
+        logits, wanted = model(inputs[rows].detach()), labels[rows].long()
         if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(rows):
             came = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
             raise ValueError(f"model returned {came}; expected logits [batch, classes]")
@@ -158,47 +150,7 @@ def teach_labels(
             raise ValueError(f"labels has {wanted.min()} to {wanted.max()}; expected classes from 0 to {logits.shape[-1] - 1}")
         return check_result(F.cross_entropy(logits, wanted), "the loss is")
 
-    return _train(model, _endless(chosen, steps, progress), loss_of, "inputs", steps, learning_rate, clip, watch)
-
-
-def _train(
-    model: nn.Module,
-    lessons: Iterable[Lesson],
-    loss_of: Callable[[Lesson], Tensor],
-    name: str,
-    steps: int,
-    learning_rate: float,
-    clip: float | int,
-    watch: Callable[[int], None] | None,
-) -> list[float]:
-    """Adam on the loss of every lesson; settings are checked here, and an error says that a lesson or the rate may be wrong."""
-    learning_rate, clip = check_number("learning_rate", learning_rate, above=0), check_number("clip", clip, above=0)
-    if learning_rate > FASTEST:
-        raise ValueError(f"learning_rate is {learning_rate}; expected at most {FASTEST:g}")
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    warm = max(1, steps // 20)
-
-    def rate(step: int) -> float:
-        return (step + 1) / warm if step < warm else (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) / 2
-
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, rate)
-    losses: list[float] = []
-    watch = watch or (lambda step: None)
-    watch(0)
-    for lesson in lessons:
-        try:
-            loss = loss_of(lesson)
-        except ValueError as error:
-            cause = f", or learning_rate {learning_rate:g} is too high" if losses else ""
-            raise ValueError(f"{name} has something that cannot be learnt from{cause}: {error}") from error
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
-        watch(len(losses))
-    return losses
+    return learn(model, endless(chosen, steps, progress), loss_of, "inputs", steps, learning_rate, clip, watch)
 
 
 def _loss(model: Seq2Seq, batch: Teaching) -> Tensor:
@@ -212,31 +164,3 @@ def _loss(model: Seq2Seq, batch: Teaching) -> Tensor:
     if refuted(lambda: (batch.wanted != PAD).any()):
         raise ValueError("wanted is nothing but padding; expected a word")
     return check_result(F.cross_entropy(logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=PAD), "the loss is")
-
-
-def _endless(batches: Callable[[], Iterable[Lesson]], steps: int, progress: str) -> Iterable[Lesson]:
-    """Pass over the data until so many batches were given."""
-
-    def passes() -> Iterable[Lesson]:
-        left = steps
-        while left:
-            before, lessons = left, batches()
-            if not isinstance(lessons, Iterable):
-                raise ValueError(f"batches returned a {type(lessons).__name__}; expected an iterable of batches")
-            for batch in lessons:
-                yield batch
-                left -= 1
-                if not left:
-                    return
-            if left == before:
-                raise ValueError("batches is empty; expected at least one batch")
-
-    if not isinstance(progress, str):
-        raise ValueError(f"progress is a {type(progress).__name__}; expected a name, or an empty string")
-    if not progress:
-        return passes()
-    with extra("a progress bar"):
-        from tqdm.auto import tqdm
-
-    silent = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's bars in notebooks do not look there themselves
-    return tqdm(passes(), desc=progress, total=steps, disable=silent)

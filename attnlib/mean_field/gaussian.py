@@ -67,8 +67,7 @@ def gaussian_response(
     with working(J):
         scale = beta.to(widened(J).dtype)[..., None, None] if isinstance(beta, Tensor) else beta
         factor = factorised(precision_of(widened(J), prior, scale), "J or beta")
-        fields = scale * widened(h) if isinstance(scale, Tensor) or scale != 1 else widened(h)
-        found = respond(factor, fields, prior.d, causal)
+        found = respond(factor, scale * widened(h), prior.d, causal)
     try:
         return check_result(found.to(J.dtype), "J, h or beta are")
     except ValueError:

@@ -80,8 +80,8 @@ class Iterate:
             if not goes_on:
                 held = held | done[..., None]
             state = torch.where(held, best, state + move)
-        if goes_on:
-            best = torch.where(done[..., None], state, best)
+        if goes_on:  # the solution stays what its residual was measured at; only how it moves is that of the last state
+            best = torch.where(done[..., None], best.detach() + (state - state.detach()), best)
         elif self.through:
             best = followed(function, best.detach(), done)
         return FixedPoint(best, torch.where(least.isfinite(), least, torch.finfo(least.dtype).max), iterations, done)
@@ -119,8 +119,10 @@ def newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = N
 
 
 def followed(function: Map, solution: Tensor, solved: Tensor) -> Tensor:
-    """Solutions with their derivatives: a step of Newton's method from a solution moves it by no more than what was left, and
-    has its first derivatives; a second step has the second ones.
+    """Solutions with their derivatives.
+
+    A step of Newton's method from a solution moves it by no more than what was left, and has its first derivatives; a second
+    step has the second ones.
     """
     for _ in range(2):
         solution = solution + newton(function, solution, function(solution) - solution, solved)

@@ -82,7 +82,8 @@ def fixed_point(
     ridge = check_number("ridge", ridge, above=0)
     start = differentiable(start).detach()
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
-    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through=blind)
+    through = blind and (torch.is_grad_enabled() or transforming())
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through)
 
     def checked(state: Tensor) -> Tensor:
         image = function(state)
@@ -133,7 +134,7 @@ def linear_solver(tolerance: float | int, max_steps: int, on_failure: OnFailure)
             return linear(u * unit) / unit
 
         found = Iterate("damped", 1.0, tolerance, 8, 1, 1.0)(in_units, start / unit)
-        if found.residual.numel() and found.residual.max() < 0.04 and not found.converged.all():
+        if found.residual.numel() and found.residual.max() < (2 / 3) ** 8 and not found.converged.all():
             found = Iterate("damped", 1.0, tolerance, 40, 1, 1.0)(in_units, found.solution)
         if not found.converged.all():
             found = Iterate("anderson", 1.0, tolerance, max(max_steps, 50), 30, 1e-14)(in_units, found.solution)
