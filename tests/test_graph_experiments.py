@@ -24,7 +24,7 @@ def runs(result):
     if result["name"] == "hidden_chain":
         return [(run["model"], run["rounds"], run["rate"], run["seed"]) for run in result["runs"]]
     tasks = ("communities", "karate")
-    return [(task, run["model"], run["rate"], run["seed"]) for task in tasks for run in result[task]]
+    return [(task, run["model"], run["rate"], run["seed"], run["steps"]) for task in tasks for run in result[task]]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -46,7 +46,7 @@ def test_chances_are_chances():
 
 def test_a_run_on_the_karate_club_can_be_repeated():
     wanted = next(run for run in recorded("graph_classification")["karate"] if (run["model"], run["rate"]) == ("mean", 0.003))
-    found = graphs.train_karate(wanted["model"], wanted["rate"], wanted["seed"], graphs.SETTINGS)
+    found = graphs.train_karate(wanted["model"], wanted["rate"], wanted["seed"], wanted["steps"], graphs.SETTINGS)
     assert found["accuracy"] == pytest.approx(wanted["accuracy"], abs=0.04)  # a member more or less
 
 
@@ -69,10 +69,29 @@ def test_pairs_see_all_and_the_others_only_what_is_joined():
     assert edges.shape[1] == len(kind) == 3 * 16 * 16
     assert (kind == 1).sum() == joined.sum()
     assert (kind == 2).sum() == 3 * 16
+    same, two = graphs.edges_of(joined, "two_kinds")
+    assert torch.equal(same, edges)
+    assert torch.equal(two, kind.clamp(max=1))  # a node itself is told like those that are joined
     few, kinds = graphs.edges_of(joined, "mean")
+    assert all(map(torch.equal, graphs.edges_of(joined, "marked"), (few, kinds)))
     assert few.shape[1] == joined.sum() + 3 * 16
     assert set(kinds.tolist()) == {1, 2}
     assert torch.equal(few, edges[:, kind > 0])
+
+
+def test_only_those_that_are_told_a_kind_learn_a_number_for_it():
+    """And what is told reaches the scores: other numbers, other odds."""
+    _, joined, shown = graphs.graphs(2, graphs.SETTINGS, torch.Generator().manual_seed(2))
+    for model in graphs.MODELS:
+        torch.manual_seed(0)
+        net = graphs.Classifier(8, graphs.SETTINGS, model)
+        count = sum(p.numel() for name, p in net.named_parameters() if name == "bias")
+        assert count == (2 * 4 * 3 if model in graphs.TOLD else 0)
+        if count:
+            before = net(shown.flatten(0, 1), *graphs.edges_of(joined, model))
+            with torch.no_grad():
+                net.bias[:, :, 1] += 2.0
+            assert not torch.allclose(before, net(shown.flatten(0, 1), *graphs.edges_of(joined, model)), atol=1e-4)
 
 
 def test_the_exact_posterior_of_the_hidden_chain_and_of_windows():
