@@ -124,6 +124,26 @@ def test_it_differentiates():
     assert gradcheck(lambda A, y: amp_path(A, y, Binary(), steps=3).x, (A.requires_grad_(), y.requires_grad_()))
 
 
+@pytest.mark.double
+def test_an_estimate_that_has_settled_knows_how_it_would_move():
+    """Nothing measured is settled after one step; for a Gaussian signal without noise its derivative is the pseudo-inverse."""
+    A = normal(12, 4) / 12**0.5
+    A, y = torch.stack([A, A.flip(0)]), torch.zeros(2, 12, dtype=torch.float64)
+
+    def estimate(y, A=A):
+        return amp(A, y, Gaussian(), max_steps=60).x
+
+    found = torch.autograd.functional.jacobian(estimate, y)
+    close(found.diagonal(dim1=0, dim2=2).movedim(-1, 0), torch.linalg.pinv(A), atol=1e-10)
+    by_sample = torch.func.vmap(torch.func.jacrev(estimate))(y, A)
+    close(by_sample, torch.linalg.pinv(A), atol=1e-10)
+    A, y, _ = problem(Sparse(0.3), 20, 1.5, 0.1, 2)
+    A, weights = A.requires_grad_(), normal(2, 20)
+    ends = amp(A, y, Sparse(0.3)).x, amp_path(A, y, Sparse(0.3), steps=150).x[:, -1]
+    slopes = [torch.autograd.grad((weights * x).sum(), A)[0] for x in ends]
+    close(slopes[0], slopes[1], atol=1e-8)
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_is_refused():
     A, y = torch.eye(3), torch.ones(3)

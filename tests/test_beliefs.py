@@ -188,6 +188,73 @@ def test_pairwise_graphs():
     close(belief_propagation(graph).beliefs[:, 1], p.sum((1, 3, 4)), atol=1e-12)
 
 
+TREE = [(0, 1), (1, 2), (1, 3), (3, 4)]
+
+
+def coupled(pairs):
+    J = torch.zeros(5, 5, dtype=torch.float64)
+    for at, (i, j) in enumerate(pairs):
+        J[i, j] = J[j, i] = 0.7 * (-1) ** at
+    return J
+
+
+def derivatives(function, h):
+    """First derivatives, the fixed point's and those through the sweeps, and second ones."""
+    weights = normal(5, seed=3)
+
+    def sines(h):
+        return (weights * function(h)).sin().sum()
+
+    jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
+    first = jacobian(function, h), torch.func.jacrev(function)(h), torch.func.jacfwd(function)(h)
+    return first, (hessian(sines, h), torch.func.hessian(sines)(h))
+
+
+@pytest.mark.double
+@pytest.mark.parametrize(("field", "damping"), [(0.0, 0.0), (0.0, 0.3), (0.4, 0.0)])
+def test_responses_on_a_tree_are_covariances(field, damping):
+    """Without fields the messages are settled before the first sweep, and yet they know how fields would move them."""
+    J, h = coupled(TREE), torch.zeros(5, dtype=torch.float64)
+
+    def believed(h):
+        return plus_minus(belief_propagation(ising_graph(J, h + field), damping=damping, max_sweeps=40))
+
+    wanted = derivatives(lambda h: exact_ising(J, h + field).m, h)
+    for found, right in zip(derivatives(believed, h), wanted, strict=True):
+        for one in found:
+            close(one, right[0], atol=1e-7 if damping else 1e-10)
+
+
+@pytest.mark.double
+def test_derivatives_where_loops_are_and_in_a_batch():
+    """Against differences; the first sample is settled from the start."""
+    J = coupled([*TREE, (0, 4)])
+    fields = torch.stack([torch.zeros(5), torch.full((5,), 0.3), torch.arange(5) / 5]).double()
+
+    def believed(h):
+        return plus_minus(belief_propagation(ising_graph(J.expand(*h.shape[:-1], 5, 5), h), max_sweeps=120))
+
+    eye = 1e-5 * torch.eye(5, dtype=torch.float64)
+    differences = torch.stack([believed(fields + step) - believed(fields - step) for step in eye], -1) / 2e-5
+    together = torch.autograd.functional.jacobian(believed, fields)
+    close(together.diagonal(dim1=0, dim2=2).movedim(-1, 0), differences, atol=1e-8)
+    close(torch.func.vmap(torch.func.jacrev(believed))(fields), differences, atol=1e-8)
+
+
+@pytest.mark.double
+def test_a_forbidden_state_has_no_derivative():
+    graph = random_tree(3, forbidden=0.3)
+    tables = [table.clone().requires_grad_() for table in graph.log_potentials]
+    weights = normal(*exact_beliefs(graph).beliefs.shape)
+    slopes = []
+    for solve in (belief_propagation, exact_beliefs):
+        beliefs = solve(FactorGraph(graph.states, graph.scopes, tables)).beliefs
+        slopes.append(torch.autograd.grad((weights * beliefs).sum(), tables))
+    for found, wanted, table in zip(*slopes, tables, strict=True):
+        close(found, wanted, atol=1e-10)
+        assert (found[table == -math.inf] == 0).all()
+
+
 def test_what_does_not_settle_is_reported():
     """A frustrated glass at low temperature: without damping it does not settle, and says so."""
     J = sherrington_kirkpatrick(12, dtype=torch.float64, generator=torch.Generator().manual_seed(2))

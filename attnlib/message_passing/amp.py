@@ -1,5 +1,6 @@
 """Approximate message passing: a signal from noisy linear measurements, and the term that remembers the previous iterate."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,7 @@ from attnlib._values import check_finite, check_products, check_result, looking,
 from attnlib.mean_field import Prior
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.priors import check_prior
-from attnlib.message_passing.beliefs import settled
+from attnlib.message_passing.settling import kept, settled, through_steps, with_derivatives
 
 _LEAST = 1e-14
 """What the noise is at least, compared with the mean square of a component: without any, the field would be infinite."""
@@ -68,7 +69,11 @@ def amp(
     Gaussian noise of variance ``tau2 = |z|^2 / m``: the response of a single spin of the prior to the field ``r / tau2`` with
     ``V = -1 / tau2``. The last term is Onsager's; it multiplies the residual of the *previous* iterate, and makes ``r`` the
     signal plus Gaussian noise that does not remember A. With ``"same"`` it multiplies the residual that is being computed,
-    which has the same fixed points and is the first guess of everyone; it does not settle where this one does.
+    which has the same fixed points and is the first guess of everyone; it does not settle where this one does. Derivatives are
+    those of the fixed point, by the implicit function theorem: they store no steps.
+
+    Where no value can be seen (compiling, under ``vmap``) and under the transforms of ``torch.func`` all ``max_steps`` are
+    made, nothing is raised, and derivatives go through the steps.
 
     Args:
         A: ``[*batch, m, n]``, finite, entries of variance near ``1/m``.
@@ -104,21 +109,30 @@ def amp(
     eps = torch.finfo(measure.y.dtype).eps
     tolerance = check_number("tolerance", eps ** (2 / 3) if tolerance is None else tolerance, least=eps)
     with working(measure.y):
-        x, z = measure.start()
+        x, z = held = measure.start()
         done = torch.zeros_like(x[..., 0], dtype=torch.bool)
         iterations = torch.zeros_like(done, dtype=torch.int64)
         residual = torch.full_like(x[..., 0], torch.finfo(x.dtype).max)
-        for _ in range(max_steps):
-            after, rest = measure.step(x, z)
-            iterations = iterations + ~done
-            sound = torch.isfinite(after).all(-1) & torch.isfinite(rest).all(-1)
-            moved = (after - x).detach().square().mean(-1).sqrt()
-            going = ~done & sound
-            residual = torch.where(going, moved, residual)
-            x, z = (torch.where(going[..., None], new, old) for new, old in ((after, x), (rest, z)))
-            done = done | (going & (moved <= tolerance * (1 + x.detach().square().mean(-1).sqrt())))
-            if settled(done):
-                break
+        through = through_steps()
+        with nullcontext() if through else torch.no_grad():
+            for _ in range(max_steps):
+                after, rest = measure.step(x, z)
+                iterations = iterations + ~done
+                sound = (torch.isfinite(after).all(-1) & torch.isfinite(rest).all(-1))[..., None]
+                moved = (after - x).detach().square().mean(-1).sqrt()
+                x, z = torch.where(sound, after, x), torch.where(sound, rest, z)
+                going = ~done & sound[..., 0]
+                residual = torch.where(going, moved, residual)
+                held = torch.where(going[..., None], x, held[0]), torch.where(going[..., None], z, held[1])
+                done = done | (going & (moved <= tolerance * (1 + x.detach().square().mean(-1).sqrt())))
+                if not through:
+                    x, z = held
+                    if settled(done):
+                        break
+        if through:
+            x, z = (kept(value, moving, done[..., None]) for value, moving in zip(held, (x, z), strict=True))
+        elif torch.is_grad_enabled():
+            x, z = measure.attached(x, z, max_steps, on_failure)
         found = AMPRecord(
             check_result(x.to(A.dtype), "A or y are"),
             check_result(measure.noise(z).to(A.dtype), "A or y are"),
@@ -215,6 +229,16 @@ class _Measurement:
     def noise(self, z: Tensor) -> Tensor:
         """The variance of the noise that a component is seen with, ``[*batch]``; never zero."""
         return z.square().mean(-1) + self.least
+
+    def attached(self, x: Tensor, z: Tensor, max_steps: int, on_failure: OnFailure) -> tuple[Tensor, Tensor]:
+        """An estimate that has settled and what it leaves of y, with their derivatives."""
+        sizes = x.shape[-1], z.shape[-1]
+
+        def again(both: Tensor) -> Tensor:
+            return torch.cat(self.step(*both.split(sizes, -1)), -1)
+
+        x, z = with_derivatives(again, torch.cat([x, z], -1), max_steps, on_failure).split(sizes, -1)
+        return x, z
 
     def step(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """The next estimate and what it leaves of y."""

@@ -1,5 +1,6 @@
 """Belief propagation: variables and factors of a graph tell each other what they know, until nothing new is said."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -9,9 +10,10 @@ from torch import Tensor
 from attnlib._checks import check_choice, check_count, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import widened
-from attnlib._values import check_result, looking, refuted, verdict
+from attnlib._values import check_result, looking, refuted
 from attnlib.mean_field.couplings import working
 from attnlib.message_passing.factors import FactorGraph
+from attnlib.message_passing.settling import kept, settled, through_steps, with_derivatives
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,11 @@ def belief_propagation(
     those of the sweep before. On a forest they repeat after as many sweeps as its longest path has steps, and the beliefs are
     the exact marginals. On a graph with loops they are an approximation, the messages may have several fixed points, or never
     settle; damping helps, and what does not settle is reported. Messages are logarithms, so that none underflows, and those of
-    one sample of the batch do not depend on the others. A sweep is linear in the number of edges. Derivatives go through the
-    sweeps.
+    one sample of the batch do not depend on the others. A sweep is linear in the number of edges. Derivatives are those of
+    the fixed point, by the implicit function theorem: they store no sweeps.
 
-    Where no value can be seen (compiling, under ``vmap``) all ``max_sweeps`` are made and nothing is raised.
+    Where no value can be seen (compiling, under ``vmap``) and under the transforms of ``torch.func`` all ``max_sweeps`` are
+    made, nothing is raised, and derivatives go through the sweeps.
 
     Args:
         graph: what to pass messages on.
@@ -94,20 +97,26 @@ def belief_propagation(
         nodes = graph.variables + sum(len(scope) for scope in graph.scopes)
         max_sweeps = nodes + 1 if graph.is_forest and not damping else 1000
     with working(messages.tables[0]):
-        nu = messages.start()
+        nu = held = messages.start()
         done = torch.zeros(graph.batch, dtype=torch.bool, device=nu.device)
         iterations = torch.zeros_like(done, dtype=torch.int64)
         residual = torch.zeros(graph.batch, dtype=nu.dtype, device=nu.device)
-        for sweep in range(max_sweeps):
-            after = messages.sweep(nu)
-            iterations = iterations + ~done
-            residual = torch.where(done, residual, (after.exp() - nu.exp()).detach().abs().flatten(-2).amax(-1))
-            done = done | (residual <= tolerance)
-            if settled(done) or sweep == max_sweeps - 1:
-                break
-            if damping:
-                after = messages.normalised((1 - damping) * after + damping * nu)
-            nu = torch.where(done[..., None, None], nu, after)
+        through = through_steps()
+        with nullcontext() if through else torch.no_grad():
+            for sweep in range(max_sweeps):
+                after = messages.sweep(nu)
+                iterations = iterations + ~done
+                residual = torch.where(done, residual, (after.exp() - nu.exp()).detach().abs().flatten(-2).amax(-1))
+                held = torch.where(done[..., None, None], held, nu)
+                done = done | (residual <= tolerance)
+                if sweep == max_sweeps - 1 or (not through and settled(done)):
+                    break
+                after = messages.damped(nu, after, damping)
+                nu = after if through else torch.where(done[..., None, None], nu, after)
+        if through:
+            nu = kept(held, nu, done[..., None, None])
+        elif torch.is_grad_enabled():
+            nu = messages.attached(nu, damping, max_sweeps, on_failure)
         record = messages.record(nu, residual.to(messages.dtype), iterations, done)
     if looking() and refuted(lambda: done.all()):
         failed = int((~done).sum())
@@ -150,6 +159,21 @@ class Messages:
         new = [message.expand(*self.graph.batch, *message.shape[-2:]) for message in new]
         return self.normalised(torch.cat(new, -2))
 
+    def damped(self, nu: Tensor, after: Tensor, damping: float | int) -> Tensor:
+        """The messages after a sweep, with part of their old logarithms kept."""
+        return self.normalised((1 - damping) * after + damping * nu) if damping else after
+
+    def attached(self, nu: Tensor, damping: float | int, max_sweeps: int, on_failure: OnFailure) -> Tensor:
+        """Messages that have settled, with their derivatives. Those that are impossible have none."""
+        possible = nu > -torch.inf
+
+        def again(flat: Tensor) -> Tensor:
+            now = torch.where(possible, flat.view_as(nu), -torch.inf)
+            return torch.where(possible, self.damped(now, self.sweep(now), damping), 0.0).flatten(-2)
+
+        flat = with_derivatives(again, torch.where(possible, nu, 0.0).flatten(-2), max_sweeps, on_failure)
+        return torch.where(possible, flat.view_as(nu), -torch.inf)
+
     def to_factors(self, nu: Tensor) -> Tensor:
         """The messages from variables to factors: what all other factors say. A minus infinity is counted, not subtracted."""
         open_ = nu > -torch.inf
@@ -191,8 +215,8 @@ class Messages:
 
     def _groups(self) -> list[tuple[int, int, tuple[int, ...]]]:
         """Factors, arity and numbers of states of each group."""
-        scopes, states = self.graph.scopes, self.graph.states
-        return [(len(scope), scope.shape[1], tuple(states[v] for v in scope[0].tolist())) for scope in scopes]
+        sizes = [scope.shape for scope in self.graph.scopes]
+        return [(size[0], size[1], tuple(table.shape[-size[1] :])) for size, table in zip(sizes, self.tables, strict=True)]
 
     def _split(self, messages: Tensor) -> list[Tensor]:
         """Messages by group, ``[*batch, factors, arity, states]``."""
@@ -223,11 +247,6 @@ def log_sum(terms: Tensor, axes: list[int]) -> Tensor:
     total = (terms - top).exp().sum(axes)
     some = total > 0
     return torch.where(some, torch.where(some, total, 1.0).log() + top.squeeze(axes), -torch.inf)
-
-
-def settled(done: Tensor) -> bool:
-    """Whether all samples can be seen to be done."""
-    return verdict(lambda: done.all()) is True
 
 
 def check_graph(graph: FactorGraph) -> FactorGraph:
