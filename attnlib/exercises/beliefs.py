@@ -1,4 +1,7 @@
-"""Exercises of page 6b, beliefs and attention."""
+"""Exercises of page 6b, beliefs and attention.
+
+It is longer than 250 lines because each of the five names its wrong answers, thirty-two in all, as small functions.
+"""
 
 import torch
 from torch import Tensor

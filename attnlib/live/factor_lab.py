@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnlib.live._figure import FigureError, LiveFigure
 from attnlib.message_passing import FactorGraph, exact_beliefs, pairwise_graph
-from attnlib.message_passing.beliefs import Messages
+from attnlib.message_passing.messages import Messages
 
 SPINS, MOST_SWEEPS, REACH, SETTLED = 6, 60, 1.5, 1e-6
 """Spins, sweeps at most, the largest coupling and field, and a change below which messages are at rest."""

@@ -1,7 +1,7 @@
 """Message passing: attention on graphs, beliefs, and signals from noisy measurements (chapter 6)."""
 
 from attnlib.message_passing.amp import AMPPath, AMPRecord, amp, amp_path
-from attnlib.message_passing.beliefs import BeliefRecord, belief_propagation
+from attnlib.message_passing.beliefs import belief_propagation
 from attnlib.message_passing.chains import ChainRecord, chain_graph, forward_backward
 from attnlib.message_passing.enumeration import exact_beliefs
 from attnlib.message_passing.evolution import EvolutionRecord, state_evolution
@@ -16,6 +16,7 @@ from attnlib.message_passing.graphs import (
     merge_edges,
     window_edges,
 )
+from attnlib.message_passing.messages import BeliefRecord
 from attnlib.message_passing.mixer import GraphAttention, GraphRecord
 from attnlib.message_passing.signals import Sparse
 

@@ -16,6 +16,7 @@ from attnlib.mean_field import Prior
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.priors import check_prior
 from attnlib.message_passing.settling import kept, settled, through_steps, with_derivatives
+from attnlib.message_passing.signals import seen_as_field
 
 _LEAST = 1e-14
 """What the noise is at least, compared with the mean square of a component: without any, the field would be infinite."""
@@ -186,12 +187,6 @@ def amp_path(
         tau2 = torch.stack([measure.noise(z) for _, z in states], -1)
     names = "A or y, or the iterates of what does not settle, are"
     return AMPPath(check_result(x.to(A.dtype), names), check_result(tau2.to(A.dtype), names))
-
-
-def seen_as_field(prior: Prior, seen: Tensor, tau2: Tensor | float) -> tuple[Tensor, Tensor]:
-    """The field and the V of a single spin that stand for a component ``seen [*batch, n]`` with noise of variance tau2."""
-    V = torch.ones_like(seen) * (-1 / tau2)
-    return (seen / tau2).unsqueeze(-1), V[..., None, None] if prior.reaction == "matrix" else V
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from attnlib._checks import check_floating
 from attnlib._numerics import widened
 from attnlib._values import check_result, check_visible, refuted
 from attnlib.mean_field.couplings import working
-from attnlib.message_passing.beliefs import log_sum
 from attnlib.message_passing.factors import FactorGraph, check_logarithms
+from attnlib.message_passing.messages import log_sum
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from torch.utils.checkpoint import checkpoint
 from attnlib._numerics import widened
 from attnlib._values import check_result, refuted
 from attnlib.mean_field.couplings import working
-from attnlib.message_passing.beliefs import BeliefRecord, check_graph, log_sum
 from attnlib.message_passing.factors import FactorGraph
+from attnlib.message_passing.messages import BeliefRecord, check_graph, log_sum
 
 MOST = 2**22
 """The largest number of states of all variables together."""

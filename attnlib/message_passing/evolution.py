@@ -10,7 +10,7 @@ from torch import Tensor
 from attnlib._checks import check_count, check_dtype, check_number
 from attnlib.mean_field import Prior
 from attnlib.mean_field.priors import check_prior
-from attnlib.message_passing.amp import seen_as_field
+from attnlib.message_passing.signals import seen_as_field
 
 _MOST = 2**20
 """Points of an integral at most."""

@@ -70,3 +70,9 @@ class Sparse(Prior):
 
     def __repr__(self) -> str:
         return f"Sparse({self.density:g}, {self.prior_variance:g})"
+
+
+def seen_as_field(prior: Prior, seen: Tensor, tau2: Tensor | float) -> tuple[Tensor, Tensor]:
+    """The field and the V of a single spin that stand for a component ``seen [*batch, n]`` with noise of variance tau2."""
+    V = torch.ones_like(seen) * (-1 / tau2)
+    return (seen / tau2).unsqueeze(-1), V[..., None, None] if prior.reaction == "matrix" else V
