@@ -2,27 +2,18 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_floating, check_number
+from attnlib._checks import check_choice, check_count, check_number
 from attnlib._convergence import OnFailure, report_failure
-from attnlib._numerics import differentiable, widened
-from attnlib._values import check_finite, check_products, check_result, looking, refuted
+from attnlib._values import check_result, looking, refuted
 from attnlib.mean_field import Prior
 from attnlib.mean_field.couplings import working
-from attnlib.mean_field.priors import check_prior
-from attnlib.message_passing.settling import kept, settled, through_steps, with_derivatives
-from attnlib.message_passing.signals import seen_as_field
-
-_LEAST = 1e-14
-"""What the noise is at least, compared with the mean square of a component: without any, the field would be infinite."""
-
-Memory = Literal["previous", "same", "none"]
-"""Which residual the Onsager term multiplies: the previous one, the one that is being computed, or it is left out."""
+from attnlib.message_passing.measurement import Measurement, Memory
+from attnlib.message_passing.settling import kept, settled, through_steps
 
 
 @dataclass(frozen=True)
@@ -31,6 +22,11 @@ class AMPRecord:
 
     ``tau2`` is the variance of the noise that each component is seen with in the end, ``|z|^2 / m``; ``residual`` the root mean
     square of the last change of x, ``iterations`` the steps taken, ``converged`` whether the residual is within the tolerance.
+
+    >>> from attnlib.mean_field import Binary
+    >>> found = amp(torch.eye(2), torch.tensor([0.5, -2.0]), Binary())
+    >>> found.converged, found.residual < 1e-4
+    (tensor(True), tensor(True))
     """
 
     x: Float[Tensor, "*batch n"]
@@ -45,6 +41,10 @@ class AMPPath:
     """All iterates of approximate message passing: ``x [*batch, steps + 1, n]`` from zero on, ``tau2 [*batch, steps + 1]``.
 
     ``tau2[t]`` is ``|z|^2 / m`` of the residual that goes with ``x[t]``: the noise that the next denoiser is told of.
+
+    >>> from attnlib.mean_field import Binary
+    >>> amp_path(torch.eye(2), torch.tensor([1.0, -1.0]), Binary(), steps=1).tau2[0]
+    tensor(1.)
     """
 
     x: Float[Tensor, "*batch steps n"]
@@ -104,7 +104,7 @@ def amp(
     >>> (found.x.sign() == x).all()
     tensor(True)
     """
-    measure = _Measurement.of(A, y, prior, onsager)
+    measure = Measurement.of(A, y, prior, onsager)
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
     eps = torch.finfo(measure.y.dtype).eps
@@ -178,7 +178,7 @@ def amp_path(
     >>> path.x.shape, path.tau2.shape
     (torch.Size([4, 2]), torch.Size([4]))
     """
-    measure, steps = _Measurement.of(A, y, prior, onsager), check_count("steps", steps)
+    measure, steps = Measurement.of(A, y, prior, onsager), check_count("steps", steps)
     with working(measure.y):
         states = [measure.start()]
         for _ in range(steps):
@@ -187,63 +187,3 @@ def amp_path(
         tau2 = torch.stack([measure.noise(z) for _, z in states], -1)
     names = "A or y, or the iterates of what does not settle, are"
     return AMPPath(check_result(x.to(A.dtype), names), check_result(tau2.to(A.dtype), names))
-
-
-@dataclass(frozen=True)
-class _Measurement:
-    """What the steps need, in single precision or better."""
-
-    A: Tensor
-    y: Tensor
-    prior: Prior
-    onsager: Memory
-    least: float
-
-    @staticmethod
-    def of(A: Tensor, y: Tensor, prior: Prior, onsager: Memory) -> "_Measurement":
-        """Check it."""
-        check_floating(A=A, y=y)
-        if A.ndim < 2 or 0 in A.shape[-2:] or tuple(y.shape) != tuple(A.shape[:-1]):
-            raise ValueError(f"A has shape {tuple(A.shape)} and y {tuple(y.shape)}; expected [*batch, m, n] and [*batch, m]")
-        if check_prior(prior).d != 1:
-            raise ValueError(f"prior is {prior!r}, with {prior.d} components; expected one")
-        check_choice("onsager", onsager, ("previous", "same", "none"))
-        check_products("A", A, "y", y.unsqueeze(-2))
-        limit = torch.finfo(torch.promote_types(y.dtype, torch.float32)).max ** 0.25
-        for name, large in zip(("A", "y"), check_finite(A=A, y=y), strict=True):
-            if large * max(A.shape[-2:]) > limit:
-                raise ValueError(f"{name} has entries up to {large:.2g}; expected at most {limit / max(A.shape[-2:]):.2g}")
-        free = torch.zeros(1, 1, dtype=torch.float64)
-        least = _LEAST * (prior.mean(free).square().sum() + prior.variance(free).sum()).item()
-        return _Measurement(widened(differentiable(A)), widened(differentiable(y)), prior, onsager, least)
-
-    def start(self) -> tuple[Tensor, Tensor]:
-        """Nothing known: x is zero, and all of y is left."""
-        return self.y.new_zeros(*self.y.shape[:-1], self.A.shape[-1]), self.y
-
-    def noise(self, z: Tensor) -> Tensor:
-        """The variance of the noise that a component is seen with, ``[*batch]``; never zero."""
-        return z.square().mean(-1) + self.least
-
-    def attached(self, x: Tensor, z: Tensor, max_steps: int, on_failure: OnFailure) -> tuple[Tensor, Tensor]:
-        """An estimate that has settled and what it leaves of y, with their derivatives."""
-        sizes = x.shape[-1], z.shape[-1]
-
-        def again(both: Tensor) -> Tensor:
-            return torch.cat(self.step(*both.split(sizes, -1)), -1)
-
-        x, z = with_derivatives(again, torch.cat([x, z], -1), max_steps, on_failure).split(sizes, -1)
-        return x, z
-
-    def step(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-        """The next estimate and what it leaves of y."""
-        tau2 = self.noise(z).unsqueeze(-1)
-        seen = x + (z.unsqueeze(-2) @ self.A)[..., 0, :]
-        field, V = seen_as_field(self.prior, seen, tau2)
-        x = self.prior.mean(field, V)[..., 0]
-        rest = self.y - (self.A @ x.unsqueeze(-1))[..., 0]
-        if self.onsager == "none":
-            return x, rest
-        slope = self.prior.variance(field, V) / tau2
-        memory = slope.sum(-1, keepdim=True) / self.A.shape[-2]
-        return x, rest + memory * z if self.onsager == "previous" else rest / (1 - memory)

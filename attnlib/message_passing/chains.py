@@ -20,6 +20,11 @@ class ChainRecord:
 
     ``marginals`` are given all observations, ``filtered`` given those up to the same step; ``log_partition`` is the logarithm
     of the sum over all hidden paths, for normalised tables that of the probability of what was observed.
+
+    >>> stay = torch.tensor([[0.9, 0.1], [0.1, 0.9]]).log()
+    >>> seen = torch.tensor([[0.8, 0.2], [0.5, 0.5]]).log()
+    >>> forward_backward(torch.tensor([0.5, 0.5]).log(), stay, seen).log_partition.exp()
+    tensor(0.2500)
     """
 
     marginals: Float[Tensor, "*together steps k"]

@@ -18,7 +18,12 @@ _MOST = 2**20
 
 @dataclass(frozen=True)
 class EvolutionRecord:
-    """Predicted for each step from the start on: ``tau2 [steps + 1]`` and the mean squared error ``mse [steps + 1]``."""
+    """Predicted for each step from the start on: ``tau2 [steps + 1]`` and the mean squared error ``mse [steps + 1]``.
+
+    >>> from attnlib.mean_field import Binary
+    >>> state_evolution(Binary(), 0.5, 0.1, steps=3).mse.shape
+    torch.Size([4])
+    """
 
     tau2: Float[Tensor, "steps"]
     mse: Float[Tensor, "steps"]

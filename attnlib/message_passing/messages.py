@@ -22,6 +22,12 @@ class BeliefRecord:
     ``log_partition [*batch]`` is ``ln Z``, of belief propagation minus the Bethe free energy. ``residual [*batch]`` is the
     largest change that one more sweep makes in a message, a probability; ``iterations [*batch]`` the sweeps made;
     ``converged [*batch]`` whether the residual is within the tolerance.
+
+    >>> from attnlib.message_passing import belief_propagation, ising_graph
+    >>> found = belief_propagation(ising_graph(torch.tensor([[0.0, 1.0], [1.0, 0.0]])))
+    >>> found.beliefs, found.iterations
+    (tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]]), tensor(1))
     """
 
     beliefs: Float[Tensor, "*batch variables states"]

@@ -24,6 +24,10 @@ class GraphRecord:
 
     With an ``edge_index`` weights and scores are ``[*batch, heads, edges]``, in its order; without, ``[*batch, heads, n, m]``.
     Scores are before beta, without biases, in single precision or better. Query, key and value are per head.
+
+    >>> ring = torch.tensor([[1, 2, 0], [0, 1, 2]])
+    >>> GraphAttention(8, heads=2).explain(torch.zeros(1, 3, 8), edge_index=ring).weights.shape
+    torch.Size([1, 2, 3])
     """
 
     output: Float[Tensor, "*batch n dim"]
