@@ -2,6 +2,10 @@
 
 At ten thousand nodes and a hundred thousand edges of width 64. PyTorch Geometric's TransformerConv with the same linear maps is
 timed beside ours where it can be imported; what it computes is the same.
+
+Freed memory stays with the process. Forms with a row for each edge hold arrays of 25 MB, which the C library hands back after
+each call and takes anew in the next: 32,000 page faults, 70 of the 100 ms that a forward pass by gather and scatter took, and
+none in ours. That is a property of the allocator, not of the form.
 """
 
 import importlib
@@ -138,4 +142,5 @@ ENTRY = Entry(
     reference="gather_scatter",
     cases=cases,
     bounds=("bound",),
+    keep_memory=True,
 )

@@ -105,7 +105,7 @@ def main() -> None:
     assert_type(GraphAttention(8).explain(x, edge_index=grid_edges(1, 5)), GraphRecord)
     assert_type(belief_propagation(ising_graph(0.1 * J[0])), BeliefRecord)
     assert_type(forward_backward(torch.zeros(2), torch.zeros(2, 2), torch.zeros(4, 2)).marginals, Tensor)
-    assert_type(amp(torch.eye(5), x[0, :, 0], Sparse(0.3)).x, Tensor)
+    assert_type(amp(torch.eye(5), torch.zeros(5), Sparse(0.3)).x, Tensor)
     assert_type(state_evolution(Sparse(0.3), 0.8, 0.1).mse, Tensor)
     with attnlib.no_value_checks():
         assert_type(attnlib.entropy(torch.full((4,), 0.25)), Tensor)
