@@ -10,8 +10,9 @@ training; they are shown true states, never the posterior. On ``near`` edges eac
 chosen over five seeds by the loss on chains that serve for nothing else. Then the distance to the exact posterior is measured
 on other chains, in nats a step, at the trained length and at others; and once more with a mask that is put on after training,
 so that no step hears one more than fifteen away. Beside it stands the exact posterior of one who sees only so many steps to
-each side: no network of so many rounds on near edges can be better. All were also trained for a third as many steps, which says
-whether more would matter.
+each side: no network of so many rounds on near edges can be better; and of one who sees his own symbol and how often each was
+seen, which is all that a network without places can know. All were also trained for a third as many steps, which says whether
+more would matter.
 
 The file is written after every run. Where it is already there, with the same settings, only what is missing is measured.
 """
@@ -158,6 +159,24 @@ def windows(settings: dict[str, object]) -> list[dict[str, object]]:
     return found
 
 
+def counting(settings: dict[str, object]) -> float:
+    """How far from the whole truth is who knows his own symbol and all counts, at the trained length; averaged from chains."""
+    _, many = chains(200 * settings["tested"], settings["length"], settings, torch.Generator().manual_seed(3))
+    _, symbols = chains(settings["tested"], settings["length"], settings, torch.Generator().manual_seed(2))
+    alone = tables(settings)[2].mT[torch.arange(3)]  # who has seen nothing but his own symbol
+    total = alone.repeat_interleave((settings["length"] + 1) ** 2, 0)
+    known = total.index_add(0, known_by_counting(many), posterior(many, settings).flatten(0, 1))
+    known = known / known.sum(-1, keepdim=True)
+    return apart(posterior(symbols, settings).flatten(0, 1), known[known_by_counting(symbols)].log())
+
+
+def known_by_counting(symbols: Tensor) -> Tensor:
+    """A number for what each step's own symbol and the counts of the chain say together, ``[count * length]``."""
+    n = symbols.shape[-1] + 1
+    counts = nn.functional.one_hot(symbols, 3).sum(-2)
+    return ((symbols * n + counts[:, :1]) * n + counts[:, 1:2]).flatten()
+
+
 def jobs(settings: dict[str, object]) -> list[tuple[str, int, float, int, int]]:
     """What is to be run, seed by seed: kind, rounds, rate, seed and number of steps."""
     return [
@@ -192,7 +211,7 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS
     target = options.output or (None if options.quick else RESULTS / "hidden_chain.json")
-    runs, seen = earlier(target, settings), windows(settings)
+    runs, seen, counted = earlier(target, settings), windows(settings), counting(settings)
     for job in jobs(settings):
         if any(tuple(run[key] for key in ("model", "rounds", "rate", "seed", "steps")) == job for run in runs):
             continue
@@ -207,6 +226,7 @@ def main(arguments: list[str] | None = None) -> None:
             "settings": settings,
             "versions": versions(),
             "windows": seen,
+            "counting": counted,
             "runs": runs,
         }
         if target is not None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attnlib.data.recorded import recorded
-from attnlib.message_passing import belief_propagation, chain_graph
+from attnlib.message_passing import belief_propagation, chain_graph, forward_backward
 
 pytest.importorskip("networkx", reason="networkx is not installed: pip install -e .[book]")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
@@ -110,6 +110,21 @@ def test_the_exact_posterior_of_the_hidden_chain_and_of_windows():
     assert torch.allclose(counts / counts.sum(1, keepdim=True), moves.exp(), atol=0.05)
     assert (symbol == many).double().mean() == pytest.approx(0.6, abs=0.02)
     assert states.shape == symbols.shape == (6, 9)
+
+
+def test_what_counting_symbols_leaves_unknown():
+    """Against all 81 chains of four symbols, each with its chance."""
+    settings = hidden.SETTINGS | {"length": 4}
+    symbols = torch.cartesian_prod(*[torch.arange(3)] * 4)
+    first, moves, seen = (table.log() for table in hidden.tables(settings))
+    chance = forward_backward(first, moves, seen.mT[symbols]).log_partition.exp()
+    exact, code = hidden.posterior(symbols, settings), hidden.known_by_counting(symbols).view(81, 4)
+    known = torch.zeros(75, 3, dtype=torch.float64)
+    for t in range(4):
+        known.index_add_(0, code[:, t], chance[:, None] * exact[:, t])
+    known = (known / known.sum(-1, keepdim=True))[code]
+    wanted = (chance[:, None, None] * torch.special.xlogy(exact, exact / known)).sum() / 4
+    assert hidden.counting(settings) == pytest.approx(wanted.item(), abs=0.01)
 
 
 def test_no_network_on_near_edges_beats_the_exact_posterior_of_its_window():
