@@ -114,7 +114,7 @@ class FactorGraph:
 
     @property
     def is_forest(self) -> bool:
-        """Whether no loop is in the graph of variables and factors: then belief propagation is exact."""
+        """Whether the graph of variables and factors has no loop, so that belief propagation is exact."""
         root = list(range(self.variables + sum(len(scope) for scope in self.scopes)))
 
         def find(node: int) -> int:
