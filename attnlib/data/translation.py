@@ -42,7 +42,9 @@ def generate_pairs(size: int, *, seed: int = 0, longest: int = 14) -> list[Pair]
     """Say ``size`` sentences in German (source) and English (target), no two with the same words in either language.
 
     Every English word is aligned with the German words that say it: ``opens`` with ``macht`` and ``auf``, ``apple`` and
-    ``tree`` with ``Apfelbaum``. Deterministic in the seed. Sentences begin in lower case, as after true-casing.
+    ``tree`` with ``Apfelbaum``. One German sentence in six begins with an object, and the form of an article or a pronoun says
+    who acts: ``den Hund sieht der Mann`` is ``the man sees the dog``. Deterministic in the seed. Sentences begin in lower case,
+    as after true-casing.
 
     Args:
         size: how many pairs.
@@ -54,7 +56,7 @@ def generate_pairs(size: int, *, seed: int = 0, longest: int = 14) -> list[Pair]
 
     >>> pair = generate_pairs(1, seed=1)[0]
     >>> " ".join(pair.source), " ".join(pair.target)
-    ('mein Händler läuft weg .', 'my merchant runs away .')
+    ('mein Richter läuft weg .', 'my judge runs away .')
     """
     check_count("size", size)
     check_count("longest", longest, least=8)
