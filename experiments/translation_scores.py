@@ -13,9 +13,11 @@ A kind of attention is a score and whether queries and keys are normalised. The 
 - ``long``: 2,000 steps at that rate (1,000 from width 256 on): who is good in the end, and how long did it take?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
   does a run fail because the first steps are too large?
-- ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed.
+- ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed. Beta
+  of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
 - ``rates``: 2,000 steps at half and at twice the rate that is best at 400: does the choice hold?
 - ``lengths``: 1,000 and 4,000 steps: does the verdict still change?
+- ``layers``: 1,000 steps at that rate with two layers in encoder and decoder: does it hold for a deeper network?
 """
 
 import argparse
@@ -61,23 +63,24 @@ LONG = {32: 2000, 64: 2000, 128: 2000, 256: 1000, 512: 1000}
 TESTBED, SHARED_RATE = 128, 6e-3
 """The width, and the one learning rate, of the blocks that change a cause."""
 WARM_UPS = (0, 20, 60, 120, 200)
-HEATS = (1 / 64, 128**-0.5, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
-BLOCKS = ("grid", "short", "long", "warm-up", "heat", "rates", "lengths")
+HEATS = (1 / 64, 1 / 32, 1 / 4, 1 / 2, 2.0, 4.0)
+BLOCKS = ("grid", "short", "long", "warm-up", "heat", "rates", "lengths", "layers")
 EARLY = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400)
 """Steps after which the state of attention is recorded."""
 CURVE = (50, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 4000)
 """Steps after which loss, BLEU and alignment error are measured on sentences of the validation set."""
 PROBED, TRANSLATED = 100, 100
 """How many of them."""
-IDENTITY = ("block", "hidden", "score", "normalise", "beta", "seed", "steps", "rate", "warm_up")
+IDENTITY = ("block", "hidden", "layers", "score", "normalise", "beta", "seed", "steps", "rate", "warm_up")
 
 
-def setting(block, hidden, kind, seed, steps, rate, warm_up=None, beta=None):
+def setting(block, hidden, kind, seed, steps, rate, warm_up=None, beta=None, layers=1):
     """What defines a run; a warm-up or beta of None is the package's own."""
     score, normalise = kind
     return {
         "block": block,
         "hidden": hidden,
+        "layers": layers,
         "score": score,
         "normalise": normalise,
         "beta": beta,
@@ -204,7 +207,7 @@ def run(wanted, corpus, source, target, *, until=None):
     torch.set_num_threads(1)
     torch.manual_seed(wanted["seed"])
     order = torch.Generator().manual_seed(wanted["seed"])
-    sizes = {name: wanted[name] for name in ("hidden", "score", "normalise")}
+    sizes = {name: wanted[name] for name in ("hidden", "layers", "score", "normalise")}
     model = Seq2Seq(len(source), len(target), **sizes)
     if wanted["beta"] is not None:
         model.beta = wanted["beta"]
@@ -320,8 +323,11 @@ def block(name, runs, hidden):
     if name == "rates":
         rates = itertools.product((0,), KINDS[:-1], (0.5, 2.0))
         return [setting(name, hidden, kind, seed, LONG[hidden], factor * rate[kind]) for seed, kind, factor in rates]
-    lengths = itertools.product((1000, 4000), KINDS[:-1])
-    return [setting(name, hidden, kind, 0, steps, rate[kind]) for steps, kind in lengths]
+    if name == "lengths":
+        lengths = itertools.product((1000, 4000), KINDS[:-1])
+        return [setting(name, hidden, kind, 0, steps, rate[kind]) for steps, kind in lengths]
+    deep = itertools.product((0, 1, 2), (KINDS[0], KINDS[1], KINDS[3]))
+    return [setting(name, hidden, kind, seed, 1000, rate[kind], layers=2) for seed, kind in deep]
 
 
 def plan(runs, blocks, widths):

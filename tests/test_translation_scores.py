@@ -198,7 +198,8 @@ def test_the_grid_waits_for_all_its_seeds():
 def test_blocks_are_whole_and_no_run_comes_twice(name):
     wanted = experiment.block(name, losses(additive=3e-3), 128)
     keys = [experiment.key_of(one) for one in wanted]
-    assert len(keys) == len(set(keys)) > 10
+    assert len(keys) == len(set(keys)) > 8
+    assert {one["layers"] for one in wanted} == {2 if name == "layers" else 1}
     assert {one["seed"] for one in wanted} & set(experiment.GRID_SEEDS[128]) == set()
     if name in ("short", "long"):
         assert len(wanted) == 7 * 5
@@ -218,6 +219,8 @@ def test_a_run_stops_early_on_the_same_schedule_and_repeats_itself(small):
     assert {"bleu", "aer", "exact", "actors", "validation_loss", "key_norms"} <= set(whole)
     hot = experiment.run(wanted | {"beta": 30.0}, corpus, source, target, until=0)
     assert hot["early"][0][1] == pytest.approx(30 * part["early"][0][1], rel=0.03)  # the states are those of another input
+    deep = experiment.run(wanted | {"layers": 2}, corpus, source, target, until=0)
+    assert deep["early"][0][1] != pytest.approx(part["early"][0][1], rel=1e-3)
     slow = experiment.run(wanted | {"warm_up": 60}, corpus, source, target, until=5)
     assert slow["early"][1] != pytest.approx(part["early"][1], rel=1e-3)
 
@@ -250,7 +253,7 @@ def test_the_record_says_how_it_was_made_and_has_what_is_planned():
     for hidden in {one["hidden"] for one in RECORD["runs"] if one["block"] != "grid"}:
         assert hidden in whole  # a rate was chosen from a whole grid
         blocks = (experiment.block(name, RECORD["runs"], hidden) for name in experiment.BLOCKS[1:])
-        made = {key for key in keys if key[1] == hidden and key[0] != "grid"}
+        made = {key for key in keys if key[1] == hidden and key[0] != "grid"}  # block and width
         assert made <= {experiment.key_of(one) for wanted in blocks for one in wanted}
 
 
