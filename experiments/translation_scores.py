@@ -8,7 +8,8 @@ missing. With one thread a run is the same every time. All runs together take ab
 A kind of attention is a score and whether queries and keys are normalised. The blocks, in the order in which they run:
 
 - ``grid``: 400 steps at learning rates a factor of two apart, as far as the best is at the edge. The rate with the lowest loss
-  on the validation set is kept. Neither these runs nor the choice see the test set, and their seeds are used nowhere else.
+  on the validation set is kept. Neither these runs nor the choice see the test set, and their seeds are used nowhere else. A run
+  whose loss overflows has no loss, and its rate is not kept.
 - ``short``: 400 steps at that rate: who is fast? Not at width 512, where the curves of the long runs must answer.
 - ``long``: 2,000 steps at that rate (1,000 from width 256 on): who is good in the end, and how long did it take?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
@@ -243,6 +244,10 @@ def run(wanted, corpus, source, target, *, until=None):
         )
     except Enough:
         return wanted | {"early": early, "curve": curve}
+    except ValueError as error:
+        if "too high" not in str(error):
+            raise
+        return rounded(wanted | {"validation_loss": None, "early": early, "curve": curve})  # the loss has overflowed
     seconds = time.process_time() - begin - watching
     found = {
         "loss": statistics.mean(losses[-20:]),
@@ -288,7 +293,8 @@ def grid_losses(runs, hidden, kind):
     losses = {}
     for one in runs:
         if one["block"] == "grid" and (one["hidden"], one["score"], one["normalise"]) == (hidden, *kind):
-            losses.setdefault(one["rate"], []).append(one["validation_loss"])
+            loss = one["validation_loss"]
+            losses.setdefault(one["rate"], []).append(math.inf if loss is None else loss)
     return {rate: statistics.mean(each) for rate, each in losses.items() if len(each) == len(GRID_SEEDS[hidden])}
 
 

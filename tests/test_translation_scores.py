@@ -187,6 +187,14 @@ def test_the_grid_goes_on_until_the_best_is_inside():
     assert {(one["score"], one["rate"]) for one in cooler} == {("general", 7.5e-4)}
 
 
+def test_a_rate_at_which_a_run_overflows_is_not_kept(small):
+    runs = [one | {"validation_loss": None} if one["rate"] == 6e-3 and one["seed"] == 10 else one for one in losses()]
+    assert experiment.best_rate(runs, 128, ("dot", False)) in (3e-3, 1.2e-2)
+    corpus, source, target, _ = small
+    lost = experiment.run(experiment.setting("grid", 8, ("dot", False), 10, 40, 900.0), corpus, source, target)
+    assert lost["validation_loss"] is None or lost["validation_loss"] > math.log(len(target))
+
+
 def test_the_grid_waits_for_all_its_seeds():
     runs = losses()
     late = next(one for one in runs if one["seed"] == experiment.GRID_SEEDS[128][-1])
