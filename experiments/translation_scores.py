@@ -1,6 +1,6 @@
 """Which score translates best? Speed, alignment and final quality, each score at a learning rate of its own.
 
-    python experiments/translation_scores.py [--jobs N] [--dask ADDRESS] [--blocks NAME ...] [--widths D ...] [--output FILE]
+    python experiments/translation_scores.py [--jobs N] [--dask N] [--blocks NAME ...] [--widths D ...] [--output FILE]
 
 Every run is written to attnlib/data/results/translation_scores.json as soon as it is done; a second call makes only what is
 missing. With one thread a run is the same every time. All runs together take about six hours of one quiet core.
@@ -22,6 +22,7 @@ A kind of attention is a score and whether queries and keys are normalised. The 
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import math
@@ -347,6 +348,11 @@ def plan(runs, blocks, widths):
                 yield block(name, runs, hidden)
 
 
+def made(wanted, known):
+    """The runs, as they are done, by as many processes as joblib was told to take."""
+    return joblib.Parallel(return_as="generator_unordered")(joblib.delayed(run)(one, *known) for one in wanted)
+
+
 # --- the record ---
 
 
@@ -386,7 +392,7 @@ def main():
     """Make what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
-    parser.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler that makes the runs, in place of processes here")
+    parser.add_argument("--dask", type=int, metavar="N", help="run on a local Dask cluster of N workers")
     parser.add_argument("--blocks", nargs="+", choices=BLOCKS, default=BLOCKS)
     parser.add_argument("--widths", nargs="+", type=int, choices=WIDTHS, default=WIDTHS)
     parser.add_argument("--output", type=Path, default=RESULTS)
@@ -395,16 +401,18 @@ def main():
     known = lessons()
     head = header(*known)
     runs = json.loads(arguments.output.read_text(encoding="utf-8"))["runs"] if arguments.output.exists() else []
-    settings = {"n_jobs": arguments.jobs}
-    if arguments.dask:
-        from dask.distributed import Client
+    with contextlib.ExitStack() as stack:
+        if arguments.dask:
+            from dask.distributed import Client
 
-        settings = {"backend": "dask", "client": Client(arguments.dask), "n_jobs": -1}
-    with joblib.parallel_config(**settings):
+            stack.enter_context(Client(n_workers=arguments.dask, threads_per_worker=1, dashboard_address=None))
+            stack.enter_context(joblib.parallel_config(backend="dask"))
+        else:
+            stack.enter_context(joblib.parallel_config(n_jobs=arguments.jobs))
         for wanted in plan(runs, arguments.blocks, arguments.widths):
             done = {key_of(one) for one in runs}
             missing = [one for one in wanted if key_of(one) not in done]
-            for result in joblib.Parallel(return_as="generator_unordered")(joblib.delayed(run)(one, *known) for one in missing):
+            for result in made(missing, known):
                 runs.append(result)
                 write(arguments.output, head, runs)
                 shown = {name: result.get(name) for name in (*IDENTITY, "validation_loss", "bleu", "aer", "cpu_seconds")}

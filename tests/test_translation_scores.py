@@ -1,5 +1,6 @@
 """The experiment on scores: what it measures against definitions, what it plans, and its record against a rerun."""
 
+import contextlib
 import json
 import math
 import sys
@@ -7,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import jaxtyping
+import joblib
 import pytest
 import torch
 
@@ -231,6 +233,23 @@ def test_a_run_stops_early_on_the_same_schedule_and_repeats_itself(small):
     assert deep["early"][0][1] != pytest.approx(part["early"][0][1], rel=1e-3)
     slow = experiment.run(wanted | {"warm_up": 60}, corpus, source, target, until=5)
     assert slow["early"][1] != pytest.approx(part["early"][1], rel=1e-3)
+
+
+@pytest.mark.parametrize("how", [{"n_jobs": 2}, {"backend": "dask"}], ids=["joblib", "dask"])
+def test_runs_are_the_same_wherever_they_are_made(small, how):
+    wanted = [experiment.setting("short", 8, ("dot", False), seed, 6, 1e-2) for seed in (0, 1)]
+    here = [experiment.run(one, *small[:3]) for one in wanted]
+    with contextlib.ExitStack() as stack:
+        if "backend" in how:
+            distributed = pytest.importorskip("dask.distributed")
+            cluster = stack.enter_context(distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None))
+            stack.enter_context(distributed.Client(cluster))
+        stack.enter_context(joblib.parallel_config(**how))
+        there = sorted(experiment.made(wanted, small[:3]), key=lambda one: one["seed"])
+    for one, other in zip(here, there, strict=True):
+        assert {name: one[name] for name in one if name != "cpu_seconds"} == {
+            name: other[name] for name in other if name != "cpu_seconds"
+        }
 
 
 def test_a_search_sees_nothing_of_the_test_set(small):
