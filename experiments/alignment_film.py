@@ -3,8 +3,8 @@
     python experiments/alignment_film.py            all runs, a few minutes of one core
     python experiments/alignment_film.py --resume   only the runs that the result file does not have yet
 
-The runs are those of ``translation_scores.py`` at width 128 and its shared learning rate, the same seeds and batches, and one of
-them once more with five times the steps. More steps also stretch the schedule: the learning rate warms up for a twentieth of
+The runs are those of ``translation_scores.py`` at width 128 and its shared learning rate, the same seeds and batches, and one
+of them once more with five times the steps. More steps also stretch the schedule: the learning rate warms up for a twentieth of
 them. Every run is appended to attnlib/data/results/alignment_film.json as soon as it is done.
 
 Weights are stored in 8 bits: each row of a map is shared out in 255 parts (largest remainders), so that it still sums to one.

@@ -8,14 +8,14 @@ missing. With one thread a run is the same every time. All runs together take ab
 A kind of attention is a score and whether queries and keys are normalised. The blocks, in the order in which they run:
 
 - ``grid``: 400 steps at learning rates a factor of two apart, as far as the best is at the edge. The rate with the lowest loss
-  on the validation set is kept. Neither these runs nor the choice see the test set, and their seeds are used nowhere else. A run
-  whose loss overflows has no loss, and its rate is not kept.
+  on the validation set is kept. Neither these runs nor the choice see the test set, and their seeds are used nowhere else. A
+  run whose loss overflows has no loss, and its rate is not kept.
 - ``short``: 400 steps at that rate: who is fast? Not at width 512, where the curves of the long runs must answer.
 - ``long``: 2,000 steps at that rate (1,000 from width 256 on): who is good in the end, and how long did it take?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
   does a run fail because the first steps are too large?
-- ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed. Beta
-  of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
+- ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed.
+  Beta of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
 - ``rates``: 2,000 steps at half and at twice the rate that is best at 400: does the choice hold?
 - ``lengths``: 1,000 and 4,000 steps: does the verdict still change?
 - ``layers``: 1,000 steps at that rate with two layers in encoder and decoder: does it hold for a deeper network?
@@ -205,7 +205,7 @@ class Enough(Exception):
 
 
 def run(wanted, corpus, source, target, *, until=None):
-    """Train one model and measure it; with ``until`` stop after that step, on the same schedule, and return the history only."""
+    """Train one model and measure it; with ``until`` stop after that step, on the same schedule, with the history only."""
     torch.set_num_threads(1)
     torch.manual_seed(wanted["seed"])
     order = torch.Generator().manual_seed(wanted["seed"])

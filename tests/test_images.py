@@ -230,7 +230,10 @@ def test_training_goes_over_the_data_once_a_pass_in_orders_of_its_own():
 @pytest.mark.parametrize(
     ("warm_up", "rates"),
     [
-        (None, [1, *(0.5 * (1 + np.cos(np.pi * step / 3)) for step in range(3))]),  # a twentieth of four steps is rounded up to 1
+        (
+            None,
+            [1, *(0.5 * (1 + np.cos(np.pi * step / 3)) for step in range(3))],
+        ),  # a twentieth of four steps is rounded up to 1
         (0, [0.5 * (1 + np.cos(np.pi * step / 4)) for step in range(4)]),
         (3, [1 / 3, 2 / 3, 1, 1]),
         (4, [1 / 4, 2 / 4, 3 / 4, 1]),

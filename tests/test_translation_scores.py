@@ -16,8 +16,7 @@ from attnlib.attention import Seq2Seq
 from attnlib.attention.seq2seq import PAD
 from attnlib.data import Pair, Vocabulary, make_batch
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "experiments"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 import translation_scores as experiment
 
 RECORD = json.loads(experiment.RESULTS.read_text(encoding="utf-8")) if experiment.RESULTS.exists() else None
@@ -127,9 +126,7 @@ FRONT = Pair(
     ("the", "man", "sees", "the", "dog", "."),
     frozenset({(0, 3), (1, 4), (2, 2), (3, 0), (4, 1), (5, 5)}),
 )
-PLAIN = Pair(
-    ("der", "Mann", "sieht", "den", "Hund", "."), FRONT.target, frozenset((i, i) for i in range(6))
-)
+PLAIN = Pair(("der", "Mann", "sieht", "den", "Hund", "."), FRONT.target, frozenset((i, i) for i in range(6)))
 
 
 @pytest.mark.parametrize(
@@ -146,8 +143,9 @@ def test_quality_is_that_of_what_is_said(spoken, bleu, exact, actors):
     keys = [tuple(source.encode(pair.source)) for pair in (FRONT, PLAIN)]
     right = dict(zip(keys, (FRONT.alignment, PLAIN.alignment), strict=True))
     straight = dict.fromkeys(keys, PLAIN.alignment)
+    told = dict(zip(keys, spoken, strict=True))
     for looked, error in ((right, 0), (straight, 4 / 12)):
-        found = experiment.quality_of(Parrot(dict(zip(keys, spoken, strict=True)), looked, target), [FRONT, PLAIN], source, target)
+        found = experiment.quality_of(Parrot(told, looked, target), [FRONT, PLAIN], source, target)
         assert found["aer"] == pytest.approx(error)
         assert found["exact"] == exact
         assert found["actors"] == actors
@@ -242,7 +240,9 @@ def test_runs_are_the_same_wherever_they_are_made(small, how):
     with contextlib.ExitStack() as stack:
         if "backend" in how:
             distributed = pytest.importorskip("dask.distributed")
-            cluster = stack.enter_context(distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None))
+            cluster = stack.enter_context(
+                distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+            )
             stack.enter_context(distributed.Client(cluster))
         stack.enter_context(joblib.parallel_config(**how))
         there = sorted(experiment.made(wanted, small[:3]), key=lambda one: one["seed"])
@@ -286,7 +286,7 @@ def test_the_record_says_how_it_was_made_and_has_what_is_planned():
 
 @recorded
 def test_a_row_of_the_record_can_be_made_again():
-    """Fifty steps of the narrowest run that has a curve, or a grid's: later another processor's last digit has grown too much."""
+    """Fifty steps of the narrowest run that has a curve, or a grid's: later the last digit has grown too much."""
     attending = [one for one in RECORD["runs"] if one["score"] != "none"]
     row = min(attending, key=lambda one: (one["block"] == "grid", one["hidden"]))
     again = experiment.run({name: row[name] for name in experiment.IDENTITY}, *experiment.lessons(), until=50)

@@ -59,8 +59,8 @@ def teach(
         The mean negative log-probability per word, step by step, in nats.
 
     Raises:
-        ValueError: steps below 1, a learning rate or clip that is not above 0, a warm-up longer than all steps; batches that are
-            empty, or that the model cannot take.
+        ValueError: steps below 1, a learning rate or clip that is not above 0, a warm-up longer than all steps; batches that
+            are empty, or that the model cannot take.
 
     >>> from attnlib.data import Pair, Vocabulary, make_batch
     >>> pair = Pair(("guten", "tag"), ("hello",))

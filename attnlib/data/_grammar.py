@@ -281,7 +281,9 @@ class Speaker:
         frame = rng.choices(("accusative", "dative", "both", "none", "state"), (46, 10, 10, 22, 12))[0]
         units = (next(self.unit), next(self.unit), next(self.unit))
         if frame == "state":
-            clause = Clause(self.subject(plain=True, kein=not question), _verb("sein ist be is"), units, state=self.state(passing=fronted))
+            clause = Clause(
+                self.subject(plain=True, kein=not question), _verb("sein ist be is"), units, state=self.state(passing=fronted)
+            )
         else:
             known = [(line, classes) for line, classes in VERBS[frame].items() if not fronted or not _lasts(line)]
             line, classes = rng.choice(known)
@@ -312,7 +314,9 @@ class Speaker:
         if personal and self.rng.random() < 0.3:
             return replace(clause, pronoun=self.pronoun(frame, clause.subject))
         avoid = clause.subject.noun
-        receiver = (self.noun_phrase("person", "dative", "def def ein mein", plain=True, avoid=avoid),) if frame == "both" else ()
+        receiver = (
+            (self.noun_phrase("person", "dative", "def def ein mein", plain=True, avoid=avoid),) if frame == "both" else ()
+        )
         case = "dative" if frame == "dative" else "accusative"
         thing = self.noun_phrase(self.rng.choice(classes), case, "def def ein ein dies mein number", plain=short, avoid=avoid)
         return replace(clause, objects=(*receiver, thing))

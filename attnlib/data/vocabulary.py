@@ -44,8 +44,8 @@ class Vocabulary:
     def encode(self, sentence: Sequence[str], *, any_case: bool = False) -> list[int]:
         """The numbers of the words of a sentence; unknown ones become ``UNKNOWN``, so that no word is an error.
 
-        With ``any_case`` a word that is unknown as it is written is looked up with capitals and small letters taken as equal; of
-        several the most frequent is meant. So German that was typed in small letters, nouns too, is understood.
+        With ``any_case`` a word that is unknown as it is written is looked up with capitals and small letters taken as equal;
+        of several the most frequent is meant. So German that was typed in small letters, nouns too, is understood.
 
         Raises ValueError unless ``any_case`` is True or False; other errors are those of iterating over the sentence.
 
