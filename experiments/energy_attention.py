@@ -46,7 +46,6 @@ DICTIONARY = {
     "energy, 16 wide": {"head_dim": 16},
     "energy, 8 wide, 3 steps": {"head_dim": 8, "steps": 3},
     "energy, 16 wide, 3 steps": {"head_dim": 16, "steps": 3},
-    "softmax, 4 wide": {"head_dim": 4},
     "softmax, 2 x 4 wide": {"heads": 2, "head_dim": 4},
     "energy, 2 x 4 wide": {"heads": 2, "head_dim": 4},
 }
@@ -57,9 +56,7 @@ DIGITS = {
     "digits: energy, 2 x 8 wide, 3 steps": {"heads": 2, "head_dim": 8, "steps": 3},
 }
 NAMES = (*DICTIONARY, *DIGITS)
-LENGTHS = {**dict.fromkeys(DICTIONARY, (300, 1000, 3000, 10_000)), **dict.fromkeys(DIGITS, (300, 1000, 3000))}
-LONGEST_SEARCH = 3000
-"""Longer runs take the rate of the search of this length."""
+LENGTHS = {**dict.fromkeys(DICTIONARY, (300, 1000)), **dict.fromkeys(DIGITS, (300, 1000))}
 
 
 def mixer(name: str, settings: dict) -> Mixer:
@@ -182,19 +179,19 @@ def searched(name: str, runs: list[dict], length: int) -> tuple[float | None, li
 
 
 def due(names: tuple[str, ...], runs: list[dict], settings: dict, lengths: dict) -> list[dict]:
-    """The runs to make next, all of one length."""
+    """The runs to make next, all of one task and one length."""
     have = {(r["stage"], r["name"], r["rate"], r["steps"], r["fold"]) for r in runs}
-    for length in sorted({length for name in names for length in lengths[name]}):
-        found = []
-        for name in (name for name in names if length in lengths[name]):
-            trial = min(length, LONGEST_SEARCH)
-            best, rates = searched(name, runs, trial)
-            keys = [("search", name, rate, trial, fold) for rate in rates for fold in range(2)]
-            if best is not None:
-                keys += [("final", name, best, length, fold) for fold in range(settings["folds"])]
-            found += [dict(zip(("stage", "name", "rate", "steps", "fold"), key)) for key in keys if key not in have]
-        if found:
-            return found
+    for task in (DICTIONARY, DIGITS):
+        for length in sorted({length for name in names if name in task for length in lengths[name]}):
+            found = []
+            for name in (name for name in names if name in task):
+                best, rates = searched(name, runs, length)
+                keys = [("search", name, rate, length, fold) for rate in rates for fold in range(2)]
+                if best is not None:
+                    keys += [("final", name, best, length, fold) for fold in range(settings["folds"])]
+                found += [dict(zip(("stage", "name", "rate", "steps", "fold"), key)) for key in keys if key not in have]
+            if found:
+                return found
     return []
 
 
