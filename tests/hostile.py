@@ -27,6 +27,9 @@ SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 """Sizes of axes by their names in annotations; a module's own sizes (``dim``, ``words``) are looked up there."""
 
 ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention"), ("heads",))
+ALWAYS |= {"GraphAttention": ("heads", "empty")}
+ALWAYS |= {f"GraphAttention.{name}": ("edge_index",) for name in ("forward", "explain")}
+ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": ("tolerance",)}
 ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
@@ -35,6 +38,7 @@ ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("lon
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
 COUNTS |= {"n": 3, "m": 5, "d": 4, "steps": 2, "flips": 1, "probes": 2, "most": 10, "longest": 3, "degree": 3}
 COUNTS |= {"sites": 6, "fields": 2, "systems": 2, "k": 4, "height": 8, "width": 8, "samples": 6, "classes": 4}
+COUNTS |= {"reach": 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -417,6 +421,43 @@ def _glass(about: SimpleNamespace) -> Tensor:
     return (drawn - torch.diag_embed(drawn.diagonal(dim1=-2, dim2=-1))).to(about.world.dtype)
 
 
+def _edges(about: SimpleNamespace) -> Tensor:
+    """Two edges to each node, or one where there is only one to come from."""
+    n, m = about.world_size if hasattr(about, "world_size") else _ends(about)
+    target = torch.arange(n).repeat_interleave(min(2, m))
+    return torch.stack([(target + torch.arange(len(target)) % 2) % max(m, 1), target])
+
+
+def _ends(about: SimpleNamespace) -> tuple[int, int]:
+    """Numbers of queries and of keys of a call along edges."""
+    rows = [about.arguments.get(name) for name in ("query", "key", "x", "context")]
+    sizes = [value.shape[-2] for value in rows if isinstance(value, Tensor) and value.ndim > 1]
+    if sizes:
+        return sizes[0], sizes[0] if "x" in about.arguments else sizes[-1]  # a context may be taken away
+    return size_of("n", about), size_of("n", about)
+
+
+def _path(about: SimpleNamespace) -> Tensor:
+    """A path through n variables."""
+    place = torch.arange(max(0, size_of("n", about) - 1))
+    return torch.stack([place, place + 1])
+
+
+def _tables(about: SimpleNamespace) -> Tensor:
+    k = size_of("k", about)
+    return _draw(about, *about.world.batch, about.arguments["edge_index"].shape[1], k, k) * about.world.scale
+
+
+def _edge_bias(about: SimpleNamespace) -> Tensor:
+    edges = about.arguments.get("edge_index")
+    edges = _edges(about) if edges is None else edges
+    return _draw(about, *about.world.batch, edges.shape[1]) * about.world.scale
+
+
+def _signal_matrix(about: SimpleNamespace) -> Tensor:
+    return 0.3 * _draw(about, *about.world.batch, "m", "n") * about.world.scale
+
+
 def _map(about: SimpleNamespace) -> object:
     return lambda z: z.sin() / 2 + 0.3
 
@@ -424,7 +465,8 @@ def _map(about: SimpleNamespace) -> object:
 def _prior(about: SimpleNamespace) -> object:
     from attnlib.mean_field import Binary, Gaussian
 
-    return Binary() if about.entry.short in ("naive_mean_field", "adaptive_tap") else Gaussian()
+    spins = ("naive_mean_field", "adaptive_tap", "amp", "amp_path", "state_evolution")
+    return Binary() if about.entry.short in spins else Gaussian()
 
 
 def _probabilities(about: SimpleNamespace) -> Tensor:
@@ -520,6 +562,31 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "sigma": lambda about: _draw(about, *about.world.batch).abs() + 0.5,
     "mask": _mask,
     "score_bias": lambda about: _draw(about, *_scores_shape(about)) * about.world.scale,
+    "edge_index": _edges,
+    "GraphAttention.empty": lambda about: "error",
+    "amp_path.steps": lambda about: 3,
+    "edge_bias": _edge_bias,
+    "mask_edges.mask": lambda about: torch.ones(size_of("n", about), size_of("m", about), dtype=torch.bool),
+    "log_likelihood": lambda about: _draw(about, *about.world.batch, 2, "k") * about.world.scale,
+    "pairwise_graph.single": lambda about: _draw(about, *about.world.batch, "n", "k") * about.world.scale,
+    "log_initial": lambda about: _draw(about, *about.world.batch, "k") * about.world.scale,
+    "log_transition": lambda about: _draw(about, *about.world.batch, "k", "k") * about.world.scale,
+    "pairwise_graph.edge_index": _path,
+    "pairwise_graph.pair": _tables,
+    "segment_softmax.target": lambda about: torch.arange(about.arguments["scores"].shape[-1]) % size_of("n", about),
+    "ising_graph.J": _glass,
+    "ising_graph.h": lambda about: _draw(about, "n"),
+    "states": lambda about: (2, 3),
+    "scopes": lambda about: [torch.tensor([[0], [0]]), torch.tensor([[0, 1]])],
+    "log_potentials": lambda about: [
+        _draw(about, *about.world.batch, 2, 2) * about.world.scale,
+        _draw(about, *about.world.batch, 1, 2, 3, seed=1) * about.world.scale,
+    ],
+    "A": _signal_matrix,
+    "y": lambda about: _draw(about, *about.world.batch, "m") * about.world.scale,
+    "delta": lambda about: 0.8,
+    "noise": lambda about: 0.3,
+    "density": lambda about: 0.2,
     "classical_recall.state": partial(_spins, "n"),
     "dense_recall.state": partial(_spins, "n"),
     "dense_recall.memory": partial(_spins, "m"),

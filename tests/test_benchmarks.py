@@ -30,7 +30,8 @@ def committed(name):
 
 def check_complete(result, name):
     entry = entries()[name]
-    assert set(result) == FIELDS | ({"apart"} if entry.apart else set())
+    more = {"apart": entry.apart, "freed_memory_is_kept": entry.keep_memory}
+    assert set(result) == FIELDS | {key for key, wanted in more.items() if wanted}
     assert result["name"] == name
     assert result["contestants"] == entry.contestants
     assert (result["reference"], tuple(result["bounds"])) == (entry.reference, entry.bounds)

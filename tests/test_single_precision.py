@@ -14,6 +14,7 @@ NUMERIC = [
     *("test_softmax", "test_online_softmax", "test_random_energy", "test_scores", "test_attention", "test_memory"),
     *("test_hopfield", "test_associative"),
     *("test_ising", "test_priors"),
+    *("test_graphs", "test_beliefs", "test_amp"),
 ]
 SUPPORT = ["draw.py", "conftest.py"]
 

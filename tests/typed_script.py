@@ -21,6 +21,19 @@ from attnlib.mean_field import (
     fixed_point,
     sherrington_kirkpatrick,
 )
+from attnlib.message_passing import (
+    BeliefRecord,
+    GraphAttention,
+    GraphRecord,
+    Sparse,
+    amp,
+    belief_propagation,
+    edge_attention,
+    forward_backward,
+    grid_edges,
+    ising_graph,
+    state_evolution,
+)
 from attnlib.softmax import PartialSoftmax, online_softmax, random_energy
 
 
@@ -71,6 +84,7 @@ def main() -> None:
         EnergyAttention(8, energy=energy, dtype=torch.float32),
         SoftmaxAttention.from_torch(nn.MultiheadAttention(8, 2)),
         Mean(8, beta=torch.tensor([0.5])),
+        GraphAttention(8, heads=2, edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]])),
         MeanFieldAttention(8, sites=5, heads=2, prior=Spherical(4), onsager="none"),
     ):
         assert Block(mixer)(x).shape == x.shape
@@ -87,6 +101,12 @@ def main() -> None:
     assert_type(fixed_point(torch.cos, x[0]), FixedPoint)
     assert_type(online_softmax([(x[0], torch.ones(8, 3))]), PartialSoftmax)
     assert_type(random_energy(10, 1.0).entropy, Tensor)
+    assert_type(edge_attention(x[0], x[0], x[0], grid_edges(1, 5)), Tensor)
+    assert_type(GraphAttention(8).explain(x, edge_index=grid_edges(1, 5)), GraphRecord)
+    assert_type(belief_propagation(ising_graph(0.1 * J[0])), BeliefRecord)
+    assert_type(forward_backward(torch.zeros(2), torch.zeros(2, 2), torch.zeros(4, 2)).marginals, Tensor)
+    assert_type(amp(torch.eye(5), torch.zeros(5), Sparse(0.3)).x, Tensor)
+    assert_type(state_evolution(Sparse(0.3), 0.8, 0.1).mse, Tensor)
     with attnlib.no_value_checks():
         assert_type(attnlib.entropy(torch.full((4,), 0.25)), Tensor)
     assert callable(teach)

@@ -22,6 +22,8 @@ PAGES = {
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
     "4c": "attnlib.exercises.spin_classifier",
+    "6a": "attnlib.exercises.graph_attention",
+    "6b": "attnlib.exercises.beliefs",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 

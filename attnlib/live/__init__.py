@@ -5,7 +5,9 @@ from attnlib.live.alignment_film import AlignmentFilm
 from attnlib.live.ball_and_bound import BallAndBound
 from attnlib.live.couplings_film import CouplingsFilm
 from attnlib.live.digit_recall import DigitRecall
+from attnlib.live.factor_lab import FactorLab
 from attnlib.live.flatland import Flatland
+from attnlib.live.graph_lab import GraphLab
 from attnlib.live.hop_lab import HopLab
 from attnlib.live.iteration import Iteration
 from attnlib.live.score_lab import ScoreLab
@@ -17,8 +19,10 @@ __all__ = [
     "BallAndBound",
     "CouplingsFilm",
     "DigitRecall",
+    "FactorLab",
     "FigureError",
     "Flatland",
+    "GraphLab",
     "HopLab",
     "Iteration",
     "LiveFigure",
