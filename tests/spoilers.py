@@ -527,7 +527,10 @@ FOLLOWS_DTYPE = dict.fromkeys((f"{solver}.tolerance" for solver in SOLVERS), tor
 
 NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
 OWN = [
-    f"MeanFieldAttention.{method}.{name}" for method in ("forward", "split", "explain") for name in ("context", "score_bias")
+    f"{kind}.{method}.{name}"
+    for kind in ("MeanFieldAttention", "VectorSpinAttention")
+    for method in ("forward", "split", "explain")
+    for name in ("context", "score_bias")
 ]
 ONLY = {"jobs": JOBS, **dict.fromkeys(OWN, NOT_TAKEN)}
 """Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""

@@ -8,9 +8,11 @@ from attnlib.live.digit_recall import DigitRecall
 from attnlib.live.flatland import Flatland
 from attnlib.live.hop_lab import HopLab
 from attnlib.live.iteration import Iteration
+from attnlib.live.saddle_explorer import SaddleExplorer
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 from attnlib.live.spin_lab import SpinLab
+from attnlib.live.tokens_as_fields import TokensAsFields
 
 __all__ = [
     "AlignmentFilm",
@@ -22,7 +24,9 @@ __all__ = [
     "HopLab",
     "Iteration",
     "LiveFigure",
+    "SaddleExplorer",
     "ScoreLab",
     "SoftmaxThermometer",
     "SpinLab",
+    "TokensAsFields",
 ]
