@@ -55,6 +55,8 @@ class Entry:
     bounds: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     """Contestants that compute something else: timed beside the others, not compared with what the reference returns."""
+    on_a_page: bool = False
+    """A page shows the result: it lies in the package, where the page finds it in Colab too."""
     keep_memory: bool = False
     """Freed memory stays with the process. Otherwise a contestant of large intermediates is timed with taking it anew."""
 

@@ -30,9 +30,10 @@ ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFie
 ALWAYS |= {"GraphAttention": ("heads", "empty")}
 ALWAYS |= {f"GraphAttention.{name}": ("edge_index",) for name in ("forward", "explain")}
 ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": ("tolerance",)}
-ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
+ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
@@ -421,6 +422,11 @@ def _glass(about: SimpleNamespace) -> Tensor:
     return (drawn - torch.diag_embed(drawn.diagonal(dim1=-2, dim2=-1))).to(about.world.dtype)
 
 
+def _pairs(about: SimpleNamespace) -> Tensor:
+    rows = _draw(about, *about.world.batch, "n", "d").double()
+    return (rows @ rows.mT).to(about.world.dtype)
+
+
 def _edges(about: SimpleNamespace) -> Tensor:
     """Two edges to each node, or one where there is only one to come from."""
     n, m = about.world_size if hasattr(about, "world_size") else _ends(about)
@@ -541,12 +547,30 @@ def _places(about: SimpleNamespace) -> object:
 SYSTEMS = ("exact_ising", "heat_bath", "naive_mean_field", "tap", "adaptive_tap", "almeida_thouless")
 """Functions of couplings and fields of spins."""
 
+VECTORS = ("saddle_potential", "saddle_gradient", "saddle_hessian", "saddle_point", "vector_spin_free_energy")
+VECTORS += ("response_tensor", "vector_heat_bath", "spherical_point", "semidefinite_bound")
+"""Functions of couplings between vector spins; most take fields too."""
+
 RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "J": _couplings,
     "h": lambda about: _draw(about, "d"),
     **dict.fromkeys((f"{name}.J" for name in SYSTEMS), _glass),
     **dict.fromkeys((f"{name}.h" for name in SYSTEMS), lambda about: _draw(about, "n")),
     **dict.fromkeys((f"{name}.start" for name in SYSTEMS), lambda about: 0.3 * _draw(about, "n")),
+    **dict.fromkeys((f"{name}.J" for name in VECTORS), _glass),
+    **dict.fromkeys((f"{name}.h" for name in VECTORS), lambda about: _draw(about, *about.world.batch, "n", "d")),
+    **dict.fromkeys((f"{name}.z" for name in VECTORS), lambda about: 4 + _draw(about, "n").abs()),
+    "saddle_point.start": lambda about: 4 + _draw(about, "n").abs(),
+    "spherical_point.h": lambda about: _draw(about, *about.world.batch, "fields", "n", "d") * about.world.scale,
+    "vector_spin_free_energy.d": lambda about: about.arguments["h"].shape[-1],
+    "gap": lambda about: 1e-3,
+    **dict.fromkeys(
+        ("field_couplings.h", "coupling_response.h"),
+        lambda about: _draw(about, *about.world.batch, "n", "d") * about.world.scale,
+    ),
+    "kernel": lambda about: _draw(about, "d", "d"),
+    "pairs": lambda about: _pairs(about),
+    "strength": lambda about: 0.7,
     "gaussian_response.J": _glass,
     "gaussian_response.h": lambda about: _draw(about, *about.world.batch, "fields", "n") * about.world.scale,
     "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,

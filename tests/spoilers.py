@@ -528,7 +528,10 @@ FOLLOWS_DTYPE |= {"belief_propagation.tolerance": 64 * torch.finfo(SINGLE).eps}
 
 NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
 OWN = [
-    f"MeanFieldAttention.{method}.{name}" for method in ("forward", "split", "explain") for name in ("context", "score_bias")
+    f"{kind}.{method}.{name}"
+    for kind in ("MeanFieldAttention", "VectorSpinAttention")
+    for method in ("forward", "split", "explain")
+    for name in ("context", "score_bias")
 ]
 GRAPHS = [*SHAPES, *LAYOUTS, *NO_TENSORS, given(torch.ones(3, 5), REFUSE, "floats")]
 """What a mask can be that is a graph: a row of it may be empty."""

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the benchmarks are not installed with the package
 
 from benchmarks import energy_step, memory  # noqa: E402
-from benchmarks.__main__ import entries, main  # noqa: E402
+from benchmarks.__main__ import entries, main, place  # noqa: E402
 from benchmarks.harness import check_agreement, summarise, time_rounds  # noqa: E402
 
 FIELDS = {
@@ -25,7 +25,7 @@ NAMES = sorted(entries())
 
 
 def committed(name):
-    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
+    return json.loads(place(name, entries()[name]).read_text())
 
 
 def check_complete(result, name):

@@ -13,6 +13,7 @@ from mixer_suite import MixerSuite
 from torch import distributions
 
 from attnlib import EnergyAttention, SoftmaxAttention
+from attnlib.free_energy import VectorSpinAttention
 from attnlib.mean_field import Binary, MeanFieldAttention
 from attnlib.message_passing import GraphAttention, complete_edges
 
@@ -86,6 +87,36 @@ class TestMeanFieldAttentionWithANetwork(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "onsager": "neural"}
     small: ClassVar = {"sites": 3}
+    crosses = False
+
+
+class TestVectorSpinAttention(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"sites": 5}
+    crosses = False
+
+
+class TestVectorSpinAttentionWhoseCouplingsFollowTheFields(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "tanh"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithCouplingsLikeAttentions(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "softmax"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithOneMultiplier(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"sites": 5, "lengths": "total"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithOneMultiplierAndTheFieldsCouplings(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
     crosses = False
 
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 import attnlib
 from attnlib import EnergyAttention, SoftmaxAttention, attend, softmax
 from attnlib.attention import Heads, Mixer, rotary_places, teach
+from attnlib.free_energy import SaddlePoint, VectorSpinAttention, VectorSpinRecord, saddle_point, vector_spin_free_energy
 from attnlib.hopfield import EnergyRecord, FixedPoints, find_fixed_points, hopfield_energy
 from attnlib.mean_field import (
     FixedPoint,
@@ -86,6 +87,7 @@ def main() -> None:
         Mean(8, beta=torch.tensor([0.5])),
         GraphAttention(8, heads=2, edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]])),
         MeanFieldAttention(8, sites=5, heads=2, prior=Spherical(4), onsager="none"),
+        VectorSpinAttention(8, heads=2, couplings="softmax"),
     ):
         assert Block(mixer)(x).shape == x.shape
     record = EnergyAttention(8, steps=2).explain(x)
@@ -97,6 +99,9 @@ def main() -> None:
     J = sherrington_kirkpatrick(8, 3)
     assert_type(exact_ising(J, beta=0.5).m, Tensor)
     assert_type(adaptive_tap(0.5 * J, prior=Ternary()), MeanField)
+    assert_type(saddle_point(0.5 * J, x[:1, :1, :2]), SaddlePoint)
+    assert_type(vector_spin_free_energy(0.5 * J, beta=0.5), Tensor)
+    assert_type(VectorSpinAttention(8, sites=5).explain(x), VectorSpinRecord)
     assert_type(Gaussian(2.0).mean(x[..., :1]), Tensor)
     assert_type(fixed_point(torch.cos, x[0]), FixedPoint)
     assert_type(online_softmax([(x[0], torch.ones(8, 3))]), PartialSoftmax)

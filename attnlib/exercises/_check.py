@@ -22,6 +22,9 @@ PAGES = {
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
     "4c": "attnlib.exercises.spin_classifier",
+    "5a": "attnlib.exercises.vector_spins",
+    "5b": "attnlib.exercises.where_z_sticks",
+    "5c": "attnlib.exercises.vector_spin_attention",
     "6a": "attnlib.exercises.graph_attention",
     "6b": "attnlib.exercises.beliefs",
 }

@@ -10,9 +10,11 @@ from attnlib.live.flatland import Flatland
 from attnlib.live.graph_lab import GraphLab
 from attnlib.live.hop_lab import HopLab
 from attnlib.live.iteration import Iteration
+from attnlib.live.saddle_explorer import SaddleExplorer
 from attnlib.live.score_lab import ScoreLab
 from attnlib.live.softmax_thermometer import SoftmaxThermometer
 from attnlib.live.spin_lab import SpinLab
+from attnlib.live.tokens_as_fields import TokensAsFields
 
 __all__ = [
     "AlignmentFilm",
@@ -26,7 +28,9 @@ __all__ = [
     "HopLab",
     "Iteration",
     "LiveFigure",
+    "SaddleExplorer",
     "ScoreLab",
     "SoftmaxThermometer",
     "SpinLab",
+    "TokensAsFields",
 ]
