@@ -12,12 +12,11 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
-from attnlib._values import check_result, looking, refuted, verdict
+from attnlib._values import check_result, in_forward_mode, looking, refuted, transforming, verdict
 from attnlib.free_energy.descent import Descent
 from attnlib.free_energy.implicit import attached, stepped
-from attnlib.free_energy.system import Spins, check_spins, default_tolerance, dual
+from attnlib.free_energy.system import Spins, check_spins, default_tolerance
 from attnlib.mean_field.couplings import working
-from attnlib.mean_field.solve import transforming
 
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
@@ -155,7 +154,7 @@ def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_ste
             residual=found.residual.max().item(),
             on_failure=on_failure,
         )
-    forward = dual(J, h)
+    forward = in_forward_mode()
     if not forward and not (torch.is_grad_enabled() and (J.requires_grad or h.requires_grad or transforming())):
         return found
     z, m, chi = stepped(J, h, found.z) if blind or forward else attached(J, h, found.z, found.m, found.chi)

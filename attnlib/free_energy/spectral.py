@@ -15,10 +15,10 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
-from attnlib._values import check_result, looking, verdict
-from attnlib.free_energy.system import default_tolerance, dual, inverse_of
+from attnlib._numerics import inverse_of
+from attnlib._values import check_result, in_forward_mode, looking, transforming, verdict
+from attnlib.free_energy.system import default_tolerance
 from attnlib.mean_field.couplings import check_system, working
-from attnlib.mean_field.solve import transforming
 
 BLIND = 20
 """Steps made for every field where no value can be seen."""
@@ -135,7 +135,7 @@ def solved(
             on_failure=on_failure,
         )
     chi = 1 / (x.unsqueeze(-1) + gaps)
-    if transforming() or dual(J, h):
+    if transforming() or in_forward_mode():
         z, m = _stepped(J, h, z, kept)
     elif torch.is_grad_enabled() and (J.requires_grad or h.requires_grad):
         z, m = _Shared.apply(J, h, z, chi, vectors, kept)

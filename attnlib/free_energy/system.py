@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from attnlib._checks import Scalar, broadcasts, check_floating
-from attnlib._numerics import widened
+from attnlib._numerics import inverse_of, widened
 from attnlib.mean_field.couplings import check_system
-from attnlib.mean_field.solve import transforming
 
 
 @dataclass(frozen=True)
@@ -84,18 +82,6 @@ def resolved(J: Tensor, h: Tensor, z: Tensor) -> Resolved:
     logarithm = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     potential = z.sum(-1) / 2 - logarithm + (h * m).sum((-2, -1)) / (2 * h.shape[-1])
     return Resolved(failed == 0, inverse_of(factor), m, potential)
-
-
-def dual(*tensors: Tensor) -> bool:
-    """Whether forward derivatives come with any of these, outside the transforms of ``torch.func``."""
-    return not torch.compiler.is_compiling() and any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
-
-
-def inverse_of(factor: Tensor) -> Tensor:
-    """The inverse of a matrix from its Cholesky factor. Torch's own has a wrong forward derivative (2.6 to 2.13)."""
-    if transforming() or dual(factor):
-        return torch.cholesky_solve(torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device), factor)
-    return torch.cholesky_inverse(factor)
 
 
 def uphill(hessian: Tensor, gradient: Tensor) -> Tensor:

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from attnlib._checks import Scalar
 from attnlib._numerics import capped, differentiable, filled, is_limit
-from attnlib._values import looking, verdict
-from attnlib.mean_field.solve import transforming
+from attnlib._values import in_forward_mode, looking, transforming, verdict
 from attnlib.message_passing.graphs import check_edges, in_order
 
 
@@ -167,7 +166,14 @@ def _turned(weights: Tensor, a: Tensor, pattern: Pattern) -> Tensor:
 def compact(edges: Edges, like: Tensor) -> bool:
     """Whether the kernels for sparse matrices can be used."""
     plain = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
-    return plain and edges.ordered and edges.count > 0 and like.numel() > 0 and looking() and not transforming()
+    return (
+        plain
+        and edges.ordered
+        and edges.count > 0
+        and like.numel() > 0
+        and looking()
+        and not (transforming() or in_forward_mode())
+    )
 
 
 def edge_dots(query: Tensor, key: Tensor, edges: Edges) -> Tensor:

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from attnlib._convergence import OnFailure
-from attnlib._values import looking, verdict
+from attnlib._values import in_forward_mode, looking, transforming, verdict
 from attnlib.mean_field.implicit import Map, attach
 from attnlib.mean_field.iterate import Iterate
-from attnlib.mean_field.solve import linear_solver, transforming
+from attnlib.mean_field.solve import linear_solver
 
 
 def through_steps() -> bool:
-    """Whether derivatives have to go through all steps: under ``torch.func``, compiling, and where nothing is looked at."""
-    return transforming() or (torch.is_grad_enabled() and not looking())
+    """Whether derivatives go through all steps: under ``torch.func``, in forward mode, compiling, where nothing is looked at."""
+    return transforming() or in_forward_mode() or (torch.is_grad_enabled() and not looking())
 
 
 def settled(done: Tensor) -> bool:
