@@ -17,7 +17,7 @@ from attnlib.mean_field.solve import linear_solver
 
 
 def through_steps() -> bool:
-    """Whether derivatives go through all steps: under ``torch.func``, in forward mode, compiling, where nothing is looked at."""
+    """Whether derivatives go through all steps: under ``torch.func``, in forward mode, and where nothing is looked at."""
     return transforming() or in_forward_mode() or (torch.is_grad_enabled() and not looking())
 
 
