@@ -18,7 +18,14 @@ from attnlib.exercises._check import PAGES
 from attnlib.exercises._compare import agrees, tolerance
 from attnlib.exercises._exercise import Misuse
 from attnlib.exercises._parts import Parts
-from attnlib.free_energy import coupling_response, field_couplings, saddle_gradient, saddle_hessian, saddle_point
+from attnlib.free_energy import (
+    coupling_response,
+    field_couplings,
+    saddle_gradient,
+    saddle_hessian,
+    saddle_point,
+    spherical_point,
+)
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
 DTYPES = [torch.float64, torch.float32]

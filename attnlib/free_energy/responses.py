@@ -110,10 +110,11 @@ def response_tensor(
     spins = check_spins(J, h, beta)
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
-    default = default_tolerance(spins.couplings.dtype)
+    default = default_tolerance(torch.float64)
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     with working(J):
-        found = solved(spins.couplings, spins.fields, None, tolerance, max_steps, on_failure)
+        couplings, fields = spins.couplings.double(), spins.fields.double()  # cold spins leave single precision few digits
+        found = solved(couplings, fields, None, tolerance, max_steps, on_failure)
         m, chi, d = found.m, found.chi, spins.d
         hessian = chi * (chi / 2 + m @ m.mT / d)
         # what a field on spin j along b does to the length of spin k: chi_kj m_k^b
