@@ -106,7 +106,8 @@ def _drawn(field: Tensor, generator: torch.Generator | None) -> Tensor:
     """Spins of length ``sqrt(d)``, each drawn with weight ``exp(field . s)``, for fields ``[systems, chains, d]``."""
     d = field.shape[-1]
     strength = field.norm(dim=-1, keepdim=True)
-    axis = torch.where(strength > 0, field / strength.clamp(min=torch.finfo(field.dtype).tiny), torch.eye(d)[0].to(field))
+    pole = torch.eye(d, dtype=field.dtype, device=field.device)[0]
+    axis = torch.where(strength > 0, field / strength.clamp(min=torch.finfo(field.dtype).tiny), pole)
     cosine = _cosines(math.sqrt(d) * strength[..., 0], d, generator).unsqueeze(-1)
     across = torch.randn(field.shape, generator=generator, dtype=field.dtype, device=field.device)
     across = across - (across * axis).sum(-1, keepdim=True) * axis

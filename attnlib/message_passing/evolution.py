@@ -65,7 +65,7 @@ def state_evolution(
         raise ValueError(f"prior is {prior!r}, with {prior.d} components; expected one")
     delta, noise = check_number("delta", delta, above=0), check_number("noise", noise, above=0)
     steps, dtype = check_count("steps", steps), check_dtype(dtype)
-    free = torch.zeros(1, 1, dtype=torch.float64)
+    free = torch.zeros(1, 1, dtype=torch.float64, device="cpu")
     mse = [(prior.mean(free).square().sum() + prior.variance(free).sum()).item()]
     tau2 = [noise + mse[0] / delta]
     for _ in range(steps if math.isfinite(tau2[0]) else 0):
@@ -73,7 +73,7 @@ def state_evolution(
         tau2.append(noise + mse[-1] / delta)
     if not math.isfinite(tau2[0]) or tau2[0] > torch.finfo(dtype).max:
         raise ValueError(f"noise is {noise:.2g} and delta {delta:.2g}; expected numbers for which the prior's noise is finite")
-    return EvolutionRecord(*(torch.tensor(one, dtype=torch.float64).to(dtype) for one in (tau2, mse)))
+    return EvolutionRecord(*(torch.tensor(one, dtype=torch.float64, device="cpu").to(dtype) for one in (tau2, mse)))
 
 
 def _error(prior: Prior, tau2: float, size: float) -> float:
@@ -82,7 +82,7 @@ def _error(prior: Prior, tau2: float, size: float) -> float:
     reach, spacing = 12 * (math.sqrt(size) + tau), tau / 2
     before = math.nan
     while 2 * reach / spacing < _MOST:
-        seen = torch.arange(-reach, reach, spacing, dtype=torch.float64)
+        seen = torch.arange(-reach, reach, spacing, dtype=torch.float64, device="cpu")
         field, V = seen_as_field(prior, seen, tau2)
         density = (prior.log_partition(field, V) - seen.square() / (2 * tau2)).exp() / math.sqrt(2 * math.pi * tau2)
         mass = (density.sum() * spacing).item()

@@ -46,7 +46,7 @@ class Measurement:
         for name, large in zip(("A", "y"), check_finite(A=A, y=y), strict=True):
             if large * max(A.shape[-2:]) > limit:
                 raise ValueError(f"{name} has entries up to {large:.2g}; expected at most {limit / max(A.shape[-2:]):.2g}")
-        free = torch.zeros(1, 1, dtype=torch.float64)
+        free = torch.zeros(1, 1, dtype=torch.float64, device="cpu")
         least = _LEAST * (prior.mean(free).square().sum() + prior.variance(free).sum()).item()
         return Measurement(widened(differentiable(A)), widened(differentiable(y)), prior, onsager, least)
 
