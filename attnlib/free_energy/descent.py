@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from attnlib.free_energy.system import resolved
+from attnlib.free_energy.system import overlaps_of, resolved
 
 ARMIJO = 1e-4
 """The part of the descent promised by the slope that a step must keep."""
@@ -55,7 +55,6 @@ class Descent:
     J: Tensor
     h: Tensor
     z: Tensor
-    m: Tensor
     chi: Tensor
     potential: Tensor
     step: Tensor
@@ -65,6 +64,8 @@ class Descent:
     iterations: Tensor
     converged: Tensor
     finished: Tensor
+    squared: bool
+    """Whether h holds overlaps of fields; only these count before the end."""
 
     @classmethod
     def begin(cls, J: Tensor, h: Tensor, start: Tensor | None) -> "Descent":
@@ -78,14 +79,16 @@ class Descent:
         zero, one = torch.zeros_like(z[:, 0]), torch.ones_like(z[:, 0])
         never = torch.zeros_like(zero, dtype=torch.bool)
         large = one * torch.finfo(z.dtype).max
-        known = (torch.zeros_like(h), torch.zeros_like(J), large, guess - z, zero, one, large)
-        return cls(J, h, z, *known, torch.zeros_like(never, dtype=torch.int64), never, never)
+        known = (torch.zeros_like(J), large, guess - z, zero, one, large)
+        squared = d > n
+        h = overlaps_of(h) if squared else h
+        return cls(J, h, z, *known, torch.zeros_like(never, dtype=torch.int64), never, never, squared)
 
     def followed(self, tolerance: float) -> "Descent":
         """After one more factorisation: a step taken and the next one found, or a step made shorter."""
         n = self.z.shape[-1]
         trial = self.z + self.length.unsqueeze(-1) * self.step
-        at = resolved(self.J, self.h, trial)
+        at = resolved(self.J, self.h, trial, squared=self.squared)
         eps = torch.finfo(trial.dtype).eps
         slack = 8 * eps * trial.abs().sum(-1)  # what rounding does to the potential
         lower = at.potential <= self.potential + ARMIJO * self.length * self.slope + slack
@@ -108,7 +111,6 @@ class Descent:
             self.J,
             self.h,
             chosen(trial, self.z),
-            chosen(at.m, self.m),
             chosen(at.chi, self.chi),
             chosen(at.potential, self.potential),
             chosen(step, self.step),
@@ -118,16 +120,18 @@ class Descent:
             self.iterations + ~self.finished,
             converged,
             self.finished | converged | stuck,
+            self.squared,
         )
 
     def spread(self, left: Tensor, tolerance: float) -> "Descent":
         """The same for some of the systems; the others wait."""
-        names = [field.name for field in fields(self)]
-        part = Descent(*(getattr(self, name).index_select(0, left) for name in names)).followed(tolerance)
+        names = [field.name for field in fields(self)][:-1]
+        some = (getattr(self, name).index_select(0, left) for name in names)
+        part = Descent(*some, self.squared).followed(tolerance)
         moved = {name: getattr(self, name).index_copy(0, left, getattr(part, name)) for name in names[2:]}
-        return Descent(self.J, self.h, **moved)
+        return Descent(self.J, self.h, **moved, squared=self.squared)
 
     def found(self, batch: torch.Size) -> Iterator[Tensor]:
-        """z, means, covariances, residual, iterations and whether it converged, in the shape of the batch."""
-        for part in (self.z, self.m, self.chi, self.residual, self.iterations, self.converged):
+        """z, covariances, residual, iterations and whether it converged, in the shape of the batch."""
+        for part in (self.z, self.chi, self.residual, self.iterations, self.converged):
             yield part.reshape(batch + part.shape[1:])

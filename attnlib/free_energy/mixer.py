@@ -287,7 +287,7 @@ class VectorSpinAttention(Mixer):
             z, residual, iterations, converged = (t.squeeze(-1) for t in (found[0], *found[2:]))
         z = z.unsqueeze(-1).expand(h.shape[:-1])
         at = resolved(whole, h, z)
-        return SaddlePoint(z, at.m, at.chi, residual, iterations, converged)
+        return SaddlePoint(z, at.chi @ h, at.chi, residual, iterations, converged)
 
     def extra_repr(self) -> str:
         """Sizes and what couples the spins, for printing."""

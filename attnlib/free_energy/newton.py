@@ -145,7 +145,8 @@ def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_ste
             if step and not len(left):
                 break
             state = state.followed(tolerance) if len(left) == len(state.z) else state.spread(left, tolerance)
-    found = SaddlePoint(*state.found(J.shape[:-2]))
+        z, chi, *evidence = state.found(J.shape[:-2])
+        found = SaddlePoint(z, chi @ h.detach(), chi, *evidence)
     if not blind and not found.converged.all():
         report_failure(
             f"{int((~found.converged).sum())} of {found.converged.numel()} samples did not converge in {max_steps} "

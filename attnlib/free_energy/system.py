@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, broadcasts, check_floating
 from attnlib._numerics import inverse_of, widened
+from attnlib._values import verdict
 from attnlib.mean_field.couplings import check_system
 
 
@@ -32,20 +33,22 @@ class Spins:
 
 @dataclass(frozen=True)
 class Resolved:
-    """One factorisation of V: whether V is positive definite ``[*batch]``, ``chi = V^-1``, ``m = chi h``, and the potential."""
+    """One factorisation of V: whether V is positive definite ``[*batch]``, ``chi = V^-1``, the overlaps ``m m^T / d`` of the
+    means ``m = chi h``, and the potential.
+    """
 
     inside: Tensor
     chi: Tensor
-    m: Tensor
+    overlaps: Tensor
     potential: Tensor
 
     def gradient(self) -> Tensor:
         """Half of what is missing in the sum rule ``chi_ii + |m_i|^2 / d = 1``, ``[*batch, n]``."""
-        return (1 - self.chi.diagonal(dim1=-2, dim2=-1) - self.m.square().sum(-1) / self.m.shape[-1]) / 2
+        return (1 - (self.chi + self.overlaps).diagonal(dim1=-2, dim2=-1)) / 2
 
     def hessian(self) -> Tensor:
         """``chi ∘ chi / 2 + chi ∘ (m m^T) / d``, ``[*batch, n, n]``."""
-        return self.chi * (self.chi / 2 + self.m @ self.m.mT / self.m.shape[-1])
+        return self.chi * (self.chi / 2 + self.overlaps)
 
 
 def check_spins(J: Tensor, h: Tensor | None, beta: Scalar) -> Spins:
@@ -73,15 +76,27 @@ def default_tolerance(dtype: torch.dtype) -> float:
     return eps**0.8 if dtype == torch.float64 else 4 * eps
 
 
-def resolved(J: Tensor, h: Tensor, z: Tensor) -> Resolved:
-    """Factorise V once, and say what follows from it; where V is not positive definite nothing but that has a meaning."""
+def overlaps_of(rows: Tensor) -> Tensor:
+    """``rows rows^T / d``, ``[*batch, n, n]``, of fields or means ``[*batch, n, d]``."""
+    return rows @ rows.mT / rows.shape[-1]
+
+
+def resolved(J: Tensor, h: Tensor, z: Tensor, *, squared: bool = False) -> Resolved:
+    """Factorise V once, and say what follows from it; where V is not positive definite nothing but that has a meaning.
+
+    Fields may be given ``squared``, as their overlaps ``[*batch, n, n]``: with more components than spins that is less work.
+    """
     factor, failed = torch.linalg.cholesky_ex(torch.diag_embed(z) - J)
-    eye = torch.eye(J.shape[-1], dtype=J.dtype, device=J.device)
-    factor = torch.where((failed == 0)[..., None, None], factor, eye)  # a factor with a zero on its diagonal is an error
-    m = torch.cholesky_solve(h, factor)
-    logarithm = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    potential = z.sum(-1) / 2 - logarithm + (h * m).sum((-2, -1)) / (2 * h.shape[-1])
-    return Resolved(failed == 0, inverse_of(factor), m, potential)
+    inside = failed == 0
+    if verdict(lambda: inside.all()) is not True:  # a factor with a zero on its diagonal is an error
+        eye = torch.eye(J.shape[-1], dtype=J.dtype, device=J.device)
+        factor = torch.where(inside[..., None, None], factor, eye)
+    chi = inverse_of(factor)
+    left = chi @ h
+    overlaps = left @ chi if squared else overlaps_of(left)
+    energy = (h * chi).sum((-2, -1)) if squared else (h * left).sum((-2, -1)) / h.shape[-1]
+    potential = (z.sum(-1) + energy) / 2 - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    return Resolved(inside, chi, overlaps, potential)
 
 
 def uphill(hessian: Tensor, gradient: Tensor) -> Tensor:
