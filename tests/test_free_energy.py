@@ -121,6 +121,16 @@ def test_it_finds_the_minimum_from_any_start_in_the_domain(seed, n, g, field, ab
 
 
 @pytest.mark.double
+@pytest.mark.parametrize("d", [2, 5, 40])
+def test_fewer_or_more_components_than_spins_are_the_same_equations(d):
+    """With more of them the solver sees only their overlaps; the gradient below sees the fields."""
+    J, h = couplings(3, 5, seed=4), 2 * normal(3, 5, d, seed=5)
+    found = saddle_point(J, h)
+    close(saddle_gradient(found.z, J, h), torch.zeros(3, 5).double(), atol=1e-12)
+    close(found.m, torch.linalg.solve(torch.diag_embed(found.z) - J, h), rtol=1e-11)
+
+
+@pytest.mark.double
 def test_it_never_tries_what_is_not_inside_and_keeps_it(monkeypatch):
     """Every accepted z has a positive definite V; a trial that has none is not kept."""
     import attnlib.free_energy.descent as descent
@@ -304,6 +314,18 @@ def test_thermodynamics_follow_from_the_free_energy():
     (other,) = torch.autograd.grad(internal, beta)
     close(heat, other, atol=1e-10)
     assert heat < 0  # the energy falls as it gets colder
+
+
+@pytest.mark.double
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("beta", [1e-12, 1e-8, 1e-4])
+def test_hot_spins_keep_their_digits(beta, order):
+    """The first term in beta is known, and a difference of two numbers near n would have nothing left of it."""
+    J, h = couplings(6), normal(6, 4, seed=1)
+    first = -beta * (J.square().sum() / 4 + h.square().sum() / 8)
+    close(vector_spin_free_energy(J, h, beta=beta, order=order), first, rtol=1e-5 + beta)
+    J, h = J.float(), h.float()
+    close(vector_spin_free_energy(J, h, beta=beta, order=order).double(), first, rtol=1e-5 + beta)
 
 
 # Against exact answers

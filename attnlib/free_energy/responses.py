@@ -9,8 +9,8 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_number, check_tensors
 from attnlib._convergence import OnFailure
 from attnlib._values import check_result
-from attnlib.free_energy.newton import solved
-from attnlib.free_energy.system import check_spins, default_tolerance, resolved
+from attnlib.free_energy.newton import SaddlePoint, solved
+from attnlib.free_energy.system import Resolved, check_spins, default_tolerance, resolved
 from attnlib.mean_field.couplings import working
 
 Order = Literal[0, 1]
@@ -73,12 +73,37 @@ def vector_spin_free_energy(
         couplings, fields = spins.couplings.double(), spins.fields.double()  # for beta near 0 only a difference is left
         found = solved(couplings, fields, None, tolerance, max_steps, on_failure)
         at = resolved(couplings, fields, found.z)
-        logarithm = at.potential - spins.n / 2
+        logarithm = _valued(at.potential - spins.n / 2, _potential(couplings, fields, found))
         if order == 1:
             factor = torch.linalg.cholesky_ex(2 * at.hessian()).L
-            logarithm = logarithm - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) / (spins.d if d is None else d)
+            half = _valued(factor.diagonal(dim1=-2, dim2=-1).log().sum(-1), _half_log_hessian(at))
+            logarithm = logarithm - half / (spins.d if d is None else d)
         beta = spins.beta.double() if isinstance(spins.beta, Tensor) else spins.beta
         return check_result((-logarithm / beta).to(J.dtype), "J, h or 1/beta are")
+
+
+def _valued(differentiable: Tensor, exact: Tensor) -> Tensor:
+    """The derivatives of the one with the value of the other, where this is small: there the one is a difference."""
+    small = exact.abs() < 1
+    return differentiable + torch.where(small, exact - differentiable, 0.0).detach()
+
+
+@torch.no_grad()
+def _potential(J: Tensor, h: Tensor, found: SaddlePoint) -> Tensor:
+    """``phi - N/2`` from terms as small as itself, for small beta: z is near 1, and the eigenvalues of J add up to zero."""
+    beyond, roots = found.z - 1, found.z.rsqrt()
+    values = torch.linalg.eigvalsh(roots.unsqueeze(-1) * J * roots.unsqueeze(-2))
+    work = (h * found.m).sum((-2, -1)) / h.shape[-1]
+    return (work + (beyond - beyond.log1p()).sum(-1) - (values + (-values).log1p()).sum(-1)) / 2
+
+
+@torch.no_grad()
+def _half_log_hessian(at: Resolved) -> Tensor:
+    """``ln det(2 Hessian) / 2`` of a matrix near 1; not finite where it is far from 1. On the diagonal stands ``1 - o_ii^2``."""
+    own = at.overlaps.diagonal(dim1=-2, dim2=-1)
+    others = at.chi * (at.chi + 2 * at.overlaps)
+    from_one = torch.diagonal_scatter(others, -own.square(), dim1=-2, dim2=-1)
+    return torch.linalg.eigvalsh(from_one).log1p().sum(-1) / 2
 
 
 def response_tensor(

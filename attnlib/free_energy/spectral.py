@@ -16,12 +16,14 @@ from torch import Tensor
 from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import inverse_of
-from attnlib._values import check_result, in_forward_mode, looking, transforming, verdict
+from attnlib._values import check_finite, check_result, in_forward_mode, looking, transforming, verdict
 from attnlib.free_energy.system import default_tolerance
 from attnlib.mean_field.couplings import check_system, working
 
 BLIND = 20
 """Steps made for every field where no value can be seen."""
+PATIENCE = 8
+"""Steps after which a field may end where rounding, and not the tolerance, is in the way."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,12 @@ def spherical_point(
     >>> spherical_point(J, torch.tensor([[[1.0], [0.0]], [[0.0], [0.0]]])).z
     tensor([1.5560, 1.2071])
     """
-    system = check_system(J, None, beta)
     check_floating(J=J, h=h)
+    (strong,) = check_finite(h=h)
+    system = check_system(J, J.detach().new_full(J.shape[:-1], strong), beta)  # that products cannot overflow
     if h.ndim < 3 or h.shape[-2] != system.n or h.shape[-1] == 0 or tuple(h.shape[:-3]) != system.batch:
         raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, fields, n, d] for J of shape {tuple(J.shape)}")
     check_field("h", h, tuple(h.shape), J)
-    check_system(J, h.detach().abs().amax((-3, -1)) if h.numel() else None, beta)  # that products cannot overflow
     check_choice("on_failure", on_failure, ("error", "warn"))
     max_steps = check_count("max_steps", max_steps)
     default = default_tolerance(system.couplings.dtype)
@@ -98,7 +100,8 @@ def spherical_point(
     with working(J):
         beta = system.beta[..., None] if isinstance(system.beta, Tensor) else system.beta
         factor = beta[..., None, None] if isinstance(beta, Tensor) else beta
-        fields = factor * h.to(system.couplings.dtype)
+        fields = h.to(system.couplings.dtype)
+        fields = fields if isinstance(factor, float) and factor == 1 else factor * fields
         z, m, *evidence = solved(system.couplings, fields, tolerance, max_steps, on_failure)
         z, m = (check_result(t.to(J.dtype), "J, h or beta are") for t in (z / beta, m))
         return SphericalPoint(z, m, evidence[0].to(J.dtype), *evidence[1:])
@@ -123,8 +126,8 @@ def solved(
         z_top = top[..., 0].unsqueeze(-1)
         parts = kept.unsqueeze(-2) @ vectors.square()  # of each mode, how much lies on spins that are there
         count = kept.sum(-1, keepdim=True)
-        known = gaps, along.square().mean(-1), parts, count, z_top
-        x, residual, iterations, converged = _climbed(*known, tolerance, max_steps)
+        weights = torch.linalg.vector_norm(along, dim=-1).square() / h.shape[-1]
+        x, residual, iterations, converged = _climbed(gaps, weights, parts, count, z_top, tolerance, max_steps)
         z = x + z_top
     if verdict(lambda: converged.all()) is False:
         report_failure(
@@ -140,7 +143,7 @@ def solved(
     elif torch.is_grad_enabled() and (J.requires_grad or h.requires_grad):
         z, m = _Shared.apply(J, h, z, chi, vectors, kept)
     else:
-        m = vectors.unsqueeze(-3) @ (chi.unsqueeze(-1) * along)
+        m = vectors.unsqueeze(-3) @ along.mul_(chi.unsqueeze(-1))
     return z, m, residual, iterations, converged
 
 
@@ -150,26 +153,40 @@ def _climbed(
     """x, residual, iterations and converged, each ``[*batch, fields]``, for gaps, weights and parts ``[*batch, fields, n]``."""
     eps, nobody = torch.finfo(gaps.dtype).eps, count == 0
     n = count.clamp(min=1)
-    # the largest eigenvalue alone, and all of them: s is at least the one, so its root is not below that of the one
-    x = torch.where(nobody, 2.0, (1 + (1 + 4 * n * weights[..., -1]).sqrt()) / (2 * n))
+    x = torch.where(nobody, 2.0, _below(gaps, weights, parts, n))
+    parts, weights = parts / n.unsqueeze(-1), weights / n.unsqueeze(-1)
     iterations = torch.zeros_like(x, dtype=torch.int64)
     done = nobody.expand(x.shape)
     blind = not looking() or verdict(lambda: torch.isfinite(x).all()) is None
     residual = torch.full_like(x, torch.finfo(x.dtype).max).masked_fill(done, 0.0)
-    for _ in range(min(max_steps, BLIND) if blind else max_steps):
-        chi = 1 / (x.unsqueeze(-1) + gaps)
-        fields = weights * chi
-        total = (chi * (parts + fields)).sum(-1) / n
-        fall = (chi.square() * (parts + 2 * fields)).sum(-1) / n
+    for step in range(min(max_steps, BLIND) if blind else max_steps):
+        chi = (x.unsqueeze(-1) + gaps).reciprocal()
+        long = weights * chi * chi  # what the means along a mode add to the lengths
+        both = chi * parts + long
+        total, fall = both.sum(-1), (chi * (both + long)).sum(-1)
         iterations = iterations + ~done
         before, residual = residual, torch.where(done, residual, (total - 1).abs())
-        rounding = 4 * eps * fall * (x + top).abs()
-        no_better = (residual > before / 2) & (residual <= rounding.clamp(max=1e-2))  # nor can it become so
-        done = done | (residual <= min(tolerance, 1.0)) | no_better
+        done = done | (residual <= min(tolerance, 1.0))
+        if step >= PATIENCE:  # no better than before, nor can it become so
+            rounding = 4 * eps * fall * (x + top).abs()
+            done = done | ((residual > before / 2) & (residual <= rounding.clamp(max=1e-2)))
         if not blind and done.all():
             break
         x = torch.where(done, x, x + 2 * total * (total.sqrt() - 1) / fall)
     return x, residual, iterations, done
+
+
+def _below(gaps: Tensor, weights: Tensor, parts: Tensor, n: Tensor) -> Tensor:
+    """Where to start, ``[*batch, fields]``: the larger root of two functions below s, which is below the root of s.
+
+    One is what the largest eigenvalue adds to s. The other has all modes at one gap: the mean gap, or that of the mean field
+    where this is larger. Both sums of s are convex in the gap.
+    """
+    alone = (1 + (1 + 4 * n * weights[..., -1]).sqrt()) / (2 * n)
+    strength = weights.sum(-1)
+    felt = (weights * gaps).sum(-1) / torch.where(strength > 0, strength, 1.0)
+    gap = felt.maximum((parts * gaps).sum(-1) / n)
+    return alone.maximum((1 + (1 + 4 * strength / n).sqrt()) / 2 - gap)
 
 
 def _inverse(J: Tensor, z: Tensor) -> Tensor:
