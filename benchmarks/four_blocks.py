@@ -11,27 +11,12 @@ from torch import Tensor, nn
 
 from attnlib.attention import SoftmaxAttention
 from attnlib.free_energy import VectorSpinAttention
-from attnlib.mean_field import Binary, MeanFieldAttention, fixed_point
+from attnlib.mean_field import Binary, MeanFieldAttention
 from benchmarks.harness import Case, Contestant, Entry
+from experiments.equilibrium import Equilibrium
 
 BATCH = 8
 SIZES = ((16, 16), (32, 16), (64, 16), (128, 16), (256, 16), (64, 8), (64, 32), (64, 64))
-
-
-class Equilibrium(nn.Module):
-    """A normalised residual block of attention, iterated until it does not change: a deep equilibrium model."""
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.attention, self.norm = SoftmaxAttention(dim, bare=True), nn.LayerNorm(dim)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Tokens ``[batch, n, dim]`` in and out."""
-
-        def step(state: Tensor) -> Tensor:
-            return self.norm(x + self.attention(state.view(x.shape)) / 2).flatten(1)
-
-        return fixed_point(step, x.detach().flatten(1), tolerance=1e-4, max_steps=100).solution.view(x.shape)
 
 
 def blocks(n: int, dim: int) -> dict[str, nn.Module]:
@@ -40,7 +25,7 @@ def blocks(n: int, dim: int) -> dict[str, nn.Module]:
     spins = {"sites": n, "bare": True}
     return {
         "softmax": SoftmaxAttention(dim, bare=True),
-        "deep_equilibrium": Equilibrium(dim),
+        "deep_equilibrium": Equilibrium(SoftmaxAttention(dim, bare=True)),
         "mean_field": MeanFieldAttention(dim, prior=Binary(), onsager="none", beta=1.0, tolerance=1e-4, **spins),
         "free_energy": VectorSpinAttention(dim, beta=1.0, **spins),
         "free_energy_one_z": VectorSpinAttention(dim, beta=1.0, lengths="total", **spins),

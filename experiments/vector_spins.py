@@ -4,8 +4,9 @@
 
 Folds, patches, search and classifier are those of ``experiments/digits.py``: nine tokens, eight of them patches, and a ninth
 that is read out. What differs is the mixer: one free energy with 10 components, whose couplings are learned numbers or
-functions of the tokens; or six heads with as many parameters as the models of that experiment; and softmax attention, six heads
-too, alone as the others are, without residual and network. No couplings are scaled back: z follows them.
+functions of the tokens; or six heads with as many parameters as the models of that experiment, with a z for each spin or one
+for all; and softmax attention, six heads too, alone as the others are, without residual and network, or iterated to its fixed
+point (``equilibrium.py``). No couplings are scaled back: z follows them.
 
 - ``runs``: the search and the folds, as there; 300 and 1,000 steps, 3,000 for one mixer of each kind.
 - ``film``: one run of the mixer with learned couplings, and how its spins answer as it learns.
@@ -27,6 +28,7 @@ from pathlib import Path
 import digits
 import torch
 import torch.nn.functional as F
+from equilibrium import Equilibrium
 
 from attnlib import ConvergenceWarning
 from attnlib.attention import Mixer, PatchClassifier, SoftmaxAttention, teach_labels
@@ -46,17 +48,21 @@ MIXERS = {
     "free, six heads": {"couplings": "free", "heads": 6, "head_dim": 28},
     "tanh, six heads": {"couplings": "tanh", "heads": 6, "head_dim": 20},
     "softmax attention, six heads": {"heads": 6, "head_dim": 15},
+    "free, six heads, one z": {"couplings": "free", "heads": 6, "head_dim": 28, "lengths": "total"},
+    "softmax attention, six heads, to its fixed point": {"heads": 6, "head_dim": 15, "iterated": True},
 }
 NAMES = tuple(MIXERS)
-LONGEST = {name: 1000 for name in NAMES if name not in ("free", "tanh") and "six heads" not in name}
+LONGEST = {name: 1000 for name in NAMES if name not in ("free", "tanh") and not name.endswith("six heads")}
 
 
-def mixer(name: str, settings: dict[str, object]) -> Mixer:
+def mixer(name: str, settings: dict[str, object]) -> Mixer | Equilibrium:
     """The mixer of a name. With one head nothing is between the tokens and the spins."""
     given = dict(MIXERS[name])
-    frozen, d, (height, width) = given.pop("frozen", False), settings["d"], settings["patch"]
+    frozen, iterated = given.pop("frozen", False), given.pop("iterated", False)
+    d, (height, width) = settings["d"], settings["patch"]
     if "couplings" not in given:
-        return SoftmaxAttention(d, **given)
+        attention = SoftmaxAttention(d, **given)
+        return Equilibrium(attention) if iterated else attention
     made = VectorSpinAttention(
         d,
         sites=1 + 64 // (height * width),
@@ -134,6 +140,8 @@ def judged(model: PatchClassifier, test: Images) -> dict[str, object]:
                 "length": digits.rounded(m.square().mean().item()),
                 "feedback": digits.rounded((more.square().sum() / m.square().sum()).sqrt().item()),
             }
+        if isinstance(model.mixer, Equilibrium):
+            found["converged"] = digits.rounded(model.mixer.last.double().mean().item())
     return found
 
 
