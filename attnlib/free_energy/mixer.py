@@ -17,9 +17,9 @@ from attnlib._values import check_finite, refuted
 from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.free_energy.feedback import Slopes, couplings_and_slopes, feedback
-from attnlib.free_energy.newton import SaddlePoint, solved
+from attnlib.free_energy.newton import solved
 from attnlib.free_energy.spectral import solved as spherical
-from attnlib.free_energy.system import default_tolerance, resolved
+from attnlib.free_energy.system import default_tolerance, overlaps_of, resolved
 from attnlib.mean_field import stable_scale, symmetric_couplings
 from attnlib.mean_field.couplings import working
 from attnlib.mean_field.systems import together_by
@@ -32,6 +32,12 @@ Response = Literal["full", "mean"]
 
 Lengths = Literal["each", "total"]
 """What is fixed: the length of every spin, by a z for each; or the sum of all squared lengths, by one z."""
+
+Evidence = tuple[Tensor, Tensor, Tensor]
+"""Residual, iterations and whether it converged."""
+
+Solved = tuple[Tensor, Tensor, Tensor | None, Evidence]
+"""z, means and, where they are at hand, covariances."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +249,7 @@ class VectorSpinAttention(Mixer):
         J, slopes = couplings_and_slopes(h, kernel, self.form, strength, there)
         return J, slopes, kernel
 
-    def _respond(self, heads: Heads) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
+    def _respond(self, heads: Heads) -> tuple[Tensor, Tensor, Tensor, Evidence]:
         """Means and second terms ``[*batch, heads, n, d]``, beta z, and residual, iterations, converged of each system."""
         query, (n, d) = heads.query, heads.query.shape[-2:]
         with working(query):
@@ -264,30 +270,33 @@ class VectorSpinAttention(Mixer):
             if hot > 50 and h.dtype == torch.float32:  # too few digits would be left of V
                 J, fields = J.double(), fields.double()
             tolerance = default_tolerance(h.dtype) if self.tolerance is None else self.tolerance
-            found = self._solved(J, fields, tolerance, mask)
-            m, z, more = found.m, found.z.unsqueeze(-1), torch.zeros_like(h)
+            z, m, chi, evidence = self._solved(J, fields, tolerance, mask)
+            more = torch.zeros_like(h)
             if slopes is not None and kernel is not None and self.response == "full":
-                more = feedback(h, d * found.overlaps.to(h.dtype), kernel, slopes)
+                chi = resolved(J, fields, z).chi if chi is None else chi
+                more = feedback(h, d * (overlaps_of(m) + chi).to(h.dtype), kernel, slopes)
             if mask is not None:
-                m, z, more = (together_by(mask, t.flatten(-2), t.shape[-1]) for t in (m, z, more))
-            return m, more, z.squeeze(-1), (found.residual, found.iterations, found.converged)
+                m, z, more = (together_by(mask, t.flatten(-2), t.shape[-1]) for t in (m, z.unsqueeze(-1), more))
+                z = z.squeeze(-1)
+            return m, more, z, evidence
 
-    def _solved(self, J: Tensor, h: Tensor, tolerance: float, there: Tensor | None) -> SaddlePoint:
+    def _solved(self, J: Tensor, h: Tensor, tolerance: float, there: Tensor | None) -> Solved:
         """Solve couplings that broadcast to ``[*batch, n, n]`` in fields ``[*batch, n, d]``, with one z or with many."""
         whole = J.expand(*h.shape[:-1], h.shape[-2])
         if self.lengths == "each":
-            return solved(whole, h, None, tolerance, self.max_steps, self.on_failure)
+            point = solved(whole, h, None, tolerance, self.max_steps, self.on_failure)
+            return point.z, point.m, point.chi, (point.residual, point.iterations, point.converged)
         if there is None and J.ndim == 3:  # the same for all of the batch: a system for each head, in many fields
             together = h.reshape(-1, *h.shape[-3:]).transpose(0, 1)
             found = spherical(J, together, tolerance, self.max_steps, self.on_failure)
+            m = found[1].transpose(0, 1).reshape(h.shape)
             z, residual, iterations, converged = (t.mT.reshape(h.shape[:-2]) for t in (found[0], *found[2:]))
         else:
             there = None if there is None else there.expand(h.shape[:-1])
             found = spherical(whole, h.unsqueeze(-3), tolerance, self.max_steps, self.on_failure, there)
+            m = found[1].squeeze(-3)
             z, residual, iterations, converged = (t.squeeze(-1) for t in (found[0], *found[2:]))
-        z = z.unsqueeze(-1).expand(h.shape[:-1])
-        at = resolved(whole, h, z)
-        return SaddlePoint(z, at.chi @ h, at.chi, residual, iterations, converged)
+        return z.unsqueeze(-1).expand(h.shape[:-1]), m, None, (residual, iterations, converged)
 
     def extra_repr(self) -> str:
         """Sizes and what couples the spins, for printing."""

@@ -99,7 +99,7 @@ def _potential(J: Tensor, h: Tensor, found: SaddlePoint) -> Tensor:
 
 @torch.no_grad()
 def _half_log_hessian(at: Resolved) -> Tensor:
-    """``ln det(2 Hessian) / 2`` of a matrix near 1; not finite where it is far from 1. On the diagonal stands ``1 - o_ii^2``."""
+    """``ln det(2 Hessian) / 2`` of a matrix near 1, whose diagonal is ``1 - o_ii^2``; not finite where it is far from 1."""
     own = at.overlaps.diagonal(dim1=-2, dim2=-1)
     others = at.chi * (at.chi + 2 * at.overlaps)
     from_one = torch.diagonal_scatter(others, -own.square(), dim1=-2, dim2=-1)
