@@ -8,7 +8,9 @@ functions of the tokens; or six heads with as many parameters as the models of t
 for all; and softmax attention, six heads too, alone as the others are, without residual and network, or iterated to its fixed
 point (``equilibrium.py``). No couplings are scaled back: z follows them.
 
-- ``runs``: the search and the folds, as there; 300 and 1,000 steps, 3,000 for one mixer of each kind.
+- ``runs``: the search and the folds, as there; 300 and 1,000 steps, 3,000 for one mixer of each kind. With one head there is a
+  search of 1,000 steps, too: a rate that is best at 300 can be far too large then. Couplings that stay as they are drawn are
+  drawn so that their largest eigenvalue is near a half, as those that learn, or near 2, 5 or 15.
 - ``film``: one run of the mixer with learned couplings, and how its spins answer as it learns.
 
 Every run is written to attnlib/data/results/vector_spins.json as soon as it is done; a second call makes only what is missing.
@@ -41,6 +43,9 @@ SETTINGS = {"patch": [2, 4], "d": 10, "batch": 32, "max_steps": 100, "folds": 5}
 MIXERS = {
     "free": {"couplings": "free"},
     "free, as drawn": {"couplings": "free", "frozen": True},
+    "free, drawn at 2": {"couplings": "free", "frozen": True, "largest": 2.0},
+    "free, drawn at 5": {"couplings": "free", "frozen": True, "largest": 5.0},
+    "free, drawn at 15": {"couplings": "free", "frozen": True, "largest": 15.0},
     "tanh": {"couplings": "tanh"},
     "tanh, mean only": {"couplings": "tanh", "response": "mean"},
     "softmax": {"couplings": "softmax"},
@@ -53,6 +58,9 @@ MIXERS = {
 }
 NAMES = tuple(MIXERS)
 LONGEST = {name: 1000 for name in NAMES if name not in ("free", "tanh") and not name.endswith("six heads")}
+
+
+ONE_HEAD = tuple(name for name in NAMES if "six heads" not in name)
 
 
 def mixer(name: str, settings: dict[str, object]) -> Mixer | Equilibrium:
@@ -199,7 +207,7 @@ def due(names: list[str], runs: list[dict], settings: dict[str, object], search:
     """The runs to make next, as ``digits.due`` has them, for the longest runs of these mixers."""
     for length in steps:
         long_enough = [name for name in names if length <= LONGEST.get(name, length)]
-        if found := digits.due(long_enough, runs, settings, search, (length,)):
+        if found := digits.due(long_enough, runs, settings, search, (length,), ONE_HEAD):
             return found
     return []
 
