@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from attnlib.free_energy.system import overlaps_of, resolved
+from attnlib._values import verdict
+from attnlib.free_energy.system import factorised, overlaps_of
 
 ARMIJO = 1e-4
 """The part of the descent promised by the slope that a step must keep."""
@@ -52,7 +53,7 @@ def _downhill(hessian: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
 class Descent:
     """Systems ``[batch, ...]`` on their way: where each is, the step that is tried next, and what is known where it is."""
 
-    J: Tensor
+    minus_J: Tensor
     h: Tensor
     z: Tensor
     chi: Tensor
@@ -82,13 +83,13 @@ class Descent:
         known = (torch.zeros_like(J), large, guess - z, zero, one, large)
         squared = d > n
         h = overlaps_of(h) if squared else h
-        return cls(J, h, z, *known, torch.zeros_like(never, dtype=torch.int64), never, never, squared)
+        return cls(-J, h, z, *known, torch.zeros_like(never, dtype=torch.int64), never, never, squared)
 
     def followed(self, tolerance: float) -> "Descent":
         """After one more factorisation: a step taken and the next one found, or a step made shorter."""
         n = self.z.shape[-1]
         trial = self.z + self.length.unsqueeze(-1) * self.step
-        at = resolved(self.J, self.h, trial, squared=self.squared)
+        at = factorised(torch.diagonal_scatter(self.minus_J, trial, dim1=-2, dim2=-1), self.h, trial, squared=self.squared)
         eps = torch.finfo(trial.dtype).eps
         slack = 8 * eps * trial.abs().sum(-1)  # what rounding does to the potential
         lower = at.potential <= self.potential + ARMIJO * self.length * self.slope + slack
@@ -104,11 +105,13 @@ class Descent:
         stuck = torch.where(taken, ~torch.isfinite(slope), short)
         converged = converged | (~taken & short & (self.residual <= rounding.clamp(max=1e-2)))
 
+        all_taken = verdict(lambda: taken.all()) is True
+
         def chosen(new: Tensor, old: Tensor) -> Tensor:
-            return torch.where(taken[(...,) + (None,) * (new.ndim - 1)], new, old)
+            return new if all_taken else torch.where(taken[(...,) + (None,) * (new.ndim - 1)], new, old)
 
         return Descent(
-            self.J,
+            self.minus_J,
             self.h,
             chosen(trial, self.z),
             chosen(at.chi, self.chi),
@@ -129,7 +132,7 @@ class Descent:
         some = (getattr(self, name).index_select(0, left) for name in names)
         part = Descent(*some, self.squared).followed(tolerance)
         moved = {name: getattr(self, name).index_copy(0, left, getattr(part, name)) for name in names[2:]}
-        return Descent(self.J, self.h, **moved, squared=self.squared)
+        return Descent(self.minus_J, self.h, **moved, squared=self.squared)
 
     def found(self, batch: torch.Size) -> Iterator[Tensor]:
         """z, covariances, residual, iterations and whether it converged, in the shape of the batch."""

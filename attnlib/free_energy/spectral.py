@@ -17,7 +17,7 @@ from attnlib._checks import Scalar, check_choice, check_count, check_field, chec
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import inverse_of
 from attnlib._values import check_finite, check_result, in_forward_mode, looking, transforming, verdict
-from attnlib.free_energy.system import default_tolerance
+from attnlib.free_energy.system import default_tolerance, times
 from attnlib.mean_field.couplings import check_system, working
 
 BLIND = 20
@@ -99,9 +99,7 @@ def spherical_point(
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     with working(J):
         beta = system.beta[..., None] if isinstance(system.beta, Tensor) else system.beta
-        factor = beta[..., None, None] if isinstance(beta, Tensor) else beta
-        fields = h.to(system.couplings.dtype)
-        fields = fields if isinstance(factor, float) and factor == 1 else factor * fields
+        fields = times(beta, h.to(system.couplings.dtype))
         z, m, *evidence = solved(system.couplings, fields, tolerance, max_steps, on_failure)
         z, m = (check_result(t.to(J.dtype), "J, h or beta are") for t in (z / beta, m))
         return SphericalPoint(z, m, evidence[0].to(J.dtype), *evidence[1:])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnlib._checks import Scalar, broadcasts, check_floating
 from attnlib._numerics import inverse_of, widened
-from attnlib._values import verdict
+from attnlib._values import check_finite, verdict
 from attnlib.mean_field.couplings import check_system
 
 
@@ -44,11 +44,11 @@ class Resolved:
 
     def gradient(self) -> Tensor:
         """Half of what is missing in the sum rule ``chi_ii + |m_i|^2 / d = 1``, ``[*batch, n]``."""
-        return (1 - (self.chi + self.overlaps).diagonal(dim1=-2, dim2=-1)) / 2
+        return (1 - self.chi.diagonal(dim1=-2, dim2=-1) - self.overlaps.diagonal(dim1=-2, dim2=-1)) / 2
 
     def hessian(self) -> Tensor:
         """``chi ∘ chi / 2 + chi ∘ (m m^T) / d``, ``[*batch, n, n]``."""
-        return self.chi * (self.chi / 2 + self.overlaps)
+        return self.chi * torch.add(self.overlaps, self.chi, alpha=0.5)
 
 
 def check_spins(J: Tensor, h: Tensor | None, beta: Scalar) -> Spins:
@@ -63,11 +63,17 @@ def check_spins(J: Tensor, h: Tensor | None, beta: Scalar) -> Spins:
         raise ValueError(
             f"h has shape {tuple(h.shape)}; expected one that broadcasts to {(*J.shape[:-1], h.shape[-1])}, as J says"
         )
-    system = check_system(J, h.detach().abs().amax(-1), beta)
-    d = h.shape[-1]
-    beta = system.beta[..., None, None] if isinstance(system.beta, Tensor) else system.beta
-    fields = beta * widened(h).expand(*system.batch, system.n, d)
-    return Spins(system.couplings, fields, system.beta, system.batch, system.n, d)
+    (strong,) = check_finite(h=h)
+    system = check_system(J, J.detach().new_full(J.shape[:-1], strong), beta)  # that products cannot overflow
+    fields = times(system.beta, widened(h)).expand(*system.batch, system.n, h.shape[-1])
+    return Spins(system.couplings, fields, system.beta, system.batch, system.n, h.shape[-1])
+
+
+def times(beta: Scalar, h: Tensor) -> Tensor:
+    """Fields ``[*batch, n, d]`` with beta in them; those given where it is 1."""
+    if isinstance(beta, Tensor):
+        return beta[..., None, None] * h
+    return h if beta == 1 else beta * h
 
 
 def default_tolerance(dtype: torch.dtype) -> float:
@@ -81,22 +87,32 @@ def overlaps_of(rows: Tensor) -> Tensor:
     return rows @ rows.mT / rows.shape[-1]
 
 
-def resolved(J: Tensor, h: Tensor, z: Tensor, *, squared: bool = False) -> Resolved:
+def resolved(J: Tensor, h: Tensor, z: Tensor) -> Resolved:
+    """What follows from z ``[*batch, n]``, for couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]``."""
+    return factorised(torch.diag_embed(z) - J, h, z)
+
+
+def factorised(V: Tensor, h: Tensor, z: Tensor, *, squared: bool = False) -> Resolved:
     """Factorise V once, and say what follows from it; where V is not positive definite nothing but that has a meaning.
 
     Fields may be given ``squared``, as their overlaps ``[*batch, n, n]``: with more components than spins that is less work.
     """
-    factor, failed = torch.linalg.cholesky_ex(torch.diag_embed(z) - J)
+    factor, failed = torch.linalg.cholesky_ex(V)
     inside = failed == 0
     if verdict(lambda: inside.all()) is not True:  # a factor with a zero on its diagonal is an error
-        eye = torch.eye(J.shape[-1], dtype=J.dtype, device=J.device)
+        eye = torch.eye(V.shape[-1], dtype=V.dtype, device=V.device)
         factor = torch.where(inside[..., None, None], factor, eye)
     chi = inverse_of(factor)
     left = chi @ h
     overlaps = left @ chi if squared else overlaps_of(left)
-    energy = (h * chi).sum((-2, -1)) if squared else (h * left).sum((-2, -1)) / h.shape[-1]
+    energy = _product(h, chi) if squared else _product(h, left) / h.shape[-1]
     potential = (z.sum(-1) + energy) / 2 - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     return Resolved(inside, chi, overlaps, potential)
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """``Tr a^T b``, ``[*batch]``."""
+    return (a.flatten(-2).unsqueeze(-2) @ b.flatten(-2).unsqueeze(-1))[..., 0, 0]
 
 
 def uphill(hessian: Tensor, gradient: Tensor) -> Tensor:
