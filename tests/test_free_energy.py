@@ -140,7 +140,7 @@ def test_it_never_tries_what_is_not_inside_and_keeps_it(monkeypatch):
 
     def watched(self, tolerance):
         state = followed(self, tolerance)
-        kept.append(torch.linalg.eigvalsh(torch.diag_embed(state.z) - state.J)[..., 0].min().item())
+        kept.append(torch.linalg.eigvalsh(torch.diag_embed(state.z) + state.minus_J)[..., 0].min().item())
         return state
 
     monkeypatch.setattr(descent.Descent, "followed", watched)

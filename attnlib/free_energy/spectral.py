@@ -60,9 +60,9 @@ def spherical_point(
         V = z - J, \quad m = V^{-1} H
 
     This fixes the sum of the squared lengths, not each: the spherical model of Berlin and Kac. It is the same as
-    :func:`saddle_point` where one z gives every spin its length, as on lattices whose sites are equivalent. What it saves is a factorisation for each field: the
-    eigenvectors of J serve all, and a step of Newton's method costs n operations. Derivatives use them too; second ones take
-    one factorisation for each field.
+    :func:`saddle_point` where one z gives every spin its length, as on lattices whose sites are equivalent. What it saves is
+    a factorisation for each field: the eigenvectors of J serve all, and a step of Newton's method costs n operations.
+    Derivatives use them too; second ones take one factorisation for each field.
 
     Args:
         J: couplings between spins, ``[*batch, n, n]``, symmetric with a zero diagonal.
