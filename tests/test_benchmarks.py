@@ -188,3 +188,12 @@ def test_memory_is_that_of_fused_attention():
     least = {name: memory.measure_apart(name, memory.N) for name in names}
     for name in names[1:]:
         assert least[name] <= 1.1 * least["fused"], least
+
+
+def test_the_speed_table_of_page_3d_is_the_recorded_one():
+    page = (ROOT / "notebooks" / "03d_energy_attention.ipynb").read_text(encoding="utf-8")
+    record = json.loads((ROOT / "benchmarks" / "results" / "energy_step.json").read_text(encoding="utf-8"))
+    cases = {(case["sizes"]["n"], case["measures"]): case["results"] for case in record["cases"]}
+    columns = [(n, measures) for n in (32, 128, 512) for measures in ("forward", "forward + backward")]
+    for name in ("closed_form", "module", "plain", "autograd", "products"):
+        assert " | ".join(f"{cases[at][name]['ratio']:.2f}" for at in columns) in page

@@ -19,6 +19,7 @@ PAGES = {
     "3a": "attnlib.exercises.associative_memory",
     "3b": "attnlib.exercises.gradient_step",
     "3c": "attnlib.exercises.flatland",
+    "3d": "attnlib.exercises.energy_attention",
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
     "4c": "attnlib.exercises.spin_classifier",
