@@ -34,18 +34,21 @@ def test_every_run_is_one_that_the_script_makes_and_none_is_there_twice():
         assert name in vector_spins.NAMES
         if stage == "final":
             assert steps <= vector_spins.LONGEST.get(name, max(digits.STEPS))
-            assert rate == digits.searched(name, RECORD["runs"], max(digits.SEARCH, steps // 3000 * digits.LONG_SEARCH))[0]
+            own = steps if name in vector_spins.ONE_HEAD or steps == digits.LONG_SEARCH else digits.SEARCH
+            assert rate == digits.searched(name, RECORD["runs"], own)[0]
         else:
             assert fold in (0, 1)
 
 
-def test_every_digit_is_tested_once_and_every_state_was_found():
+def test_every_digit_is_tested_once_and_every_saddle_point_was_found():
+    """A block iterated to its fixed point may lose it in training: nothing keeps it a contraction."""
     runs = FoldedRuns(RECORD)
     assert set(runs.names) == set(vector_spins.NAMES)
     for name in runs.names:
         for steps in runs.lengths(name):
             assert len(runs.wrong(name, steps)) == len(all_digits())
-            assert all(run.get("converged", 1) == 1 for run in runs.finals(name, steps))
+            if "fixed point" not in name:
+                assert all(run.get("converged", 1) == 1 for run in runs.finals(name, steps))
 
 
 def test_a_cheap_run_can_be_repeated():
