@@ -32,7 +32,8 @@ MASKED_ENERGY: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(
             lambda s, x, k, b: _masked(s, x, k, b, 0.0),
         ),
         "inverted mask": Mistake(
-            "True means: may be attended to. You masked the others.", lambda s, x, k, b: _masked(s, x, ~k | k.all(-1, keepdim=True), b)
+            "True means: may be attended to. You masked the others.",
+            lambda s, x, k, b: _masked(s, x, ~k | k.all(-1, keepdim=True), b),
         ),
         "no mask": Mistake("The mask does nothing.", lambda s, x, k, b: _masked(s, x, torch.ones_like(k), b)),
         "no 1/beta": Mistake(
@@ -65,7 +66,8 @@ def _moving_keys(query: Tensor, key: Tensor, beta: float, step: float, steps: in
 WALK: Exercise[[Tensor, Tensor, float, float, int]] = Exercise(
     reference=_walk,
     inputs=lambda: [
-        (*draws((4, 3), (5, 3), seed=seed), beta, step, steps) for seed, beta, step, steps in ((2, 0.7, 0.3, 3), (3, 1.5, 0.8, 4))
+        (*draws((4, 3), (5, 3), seed=seed), beta, step, steps)
+        for seed, beta, step, steps in ((2, 0.7, 0.3, 3), (3, 1.5, 0.8, 4))
     ],
     mistakes={
         "one step": Mistake("You took one step; take all of them.", lambda q, k, b, g, n: _walk(q, k, b, g, 1)),
@@ -127,9 +129,7 @@ LINEAR: Exercise[[Tensor, Tensor, float, float]] = Exercise(
             "The derivative of a square brings a factor of two, which cancels the half.",
             lambda s, x, b, g: _quadratic_step(s, x, b / 2, g),
         ),
-        "no residual": Mistake(
-            "A step of size g keeps (1 - g) of the state.", lambda s, x, b, g: g * b * (s @ x.T) @ x
-        ),
+        "no residual": Mistake("A step of size g keeps (1 - g) of the state.", lambda s, x, b, g: g * b * (s @ x.T) @ x),
         "uphill": Mistake(
             "The sign is turned: this step climbs. Subtract the gradient.", lambda s, x, b, g: _quadratic_step(s, x, b, -g)
         ),
@@ -146,11 +146,15 @@ LOST: Exercise[[Tensor, Tensor]] = Exercise(
     inputs=lambda: [draws((2, 6), (3, 6), seed=8), draws((4, 9), (4, 9), seed=9)],
     mistakes={
         "not squared": Mistake(
-            "That is the share of the length. The mean square that is lost is its square.", lambda key, value: _lost(key, value).sqrt()
+            "That is the share of the length. The mean square that is lost is its square.",
+            lambda key, value: _lost(key, value).sqrt(),
         ),
-        "what is kept": Mistake("That is the share that is kept; asked for is what is lost.", lambda key, value: 1 - _lost(key, value)),
+        "what is kept": Mistake(
+            "That is the share that is kept; asked for is what is lost.", lambda key, value: 1 - _lost(key, value)
+        ),
         "keys outside values": Mistake(
-            "You measured what the keys read outside the values' directions; exchange the two.", lambda key, value: _lost(value, key)
+            "You measured what the keys read outside the values' directions; exchange the two.",
+            lambda key, value: _lost(value, key),
         ),
         "a count of directions": Mistake(
             "1 - head_dim / dim is the mean over random maps. Compute it for these.",
