@@ -60,7 +60,7 @@ def test_couplings_of_two_and_of_very_many():
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("m", [1, 0, -3, 2.5, "8", None, True])
 def test_potts_refuses(m):
-    with pytest.raises(ValueError, match="m is .*; expected an integer of at least 2"):
+    with pytest.raises(ValueError, match=r"m is .*; expected an integer of at least 2"):
         potts_couplings(m)
 
 

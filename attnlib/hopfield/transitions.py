@@ -1,10 +1,9 @@
-"""Where attention among fixed memories changes its mind: the couplings of the Potts picture, and the first split of any cloud."""
+"""Where attention among fixed memories changes its mind: couplings of the Potts picture, and the first split of any cloud."""
 
 import math
 import warnings
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -75,8 +74,8 @@ def splitting_beta(memory: Float[Tensor, "m d"], *, coldest: float | int = 1000.
     r"""The smallest inverse temperature at which starts at the memories come to rest in more than one place.
 
     Below it everything averages. A distribution between points at most ``D`` apart has, along any line, a variance of at most
-    :math:`D^2/4`, so attention contracts for :math:`\beta < 4/D^2` and the place of rest is unique: the search begins there, goes
-    on by steps of a tenth, and ends by bisection, to one part in ten thousand.
+    :math:`D^2/4`, so attention contracts for :math:`\beta < 4/D^2` and the place of rest is unique: the search begins there,
+    goes on by steps of a tenth, and ends by bisection, to one part in ten thousand.
 
     Args:
         memory: ``[m, d]``, floating, finite. No gradient passes through; all is computed in float64.

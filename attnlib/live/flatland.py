@@ -12,8 +12,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlib._convergence import ConvergenceWarning
 from attnlib import hopfield
+from attnlib._convergence import ConvergenceWarning
 from attnlib.attention import attention_weights
 from attnlib.hopfield import descend, find_fixed_points, hopfield_energy, hopfield_update
 from attnlib.live._figure import FigureError, LiveFigure
