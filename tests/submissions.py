@@ -108,9 +108,8 @@ runner = sys.modules["classroom.runner"].Runner
 runner.question = lambda self, n, name, calls: [self.say("result", n, k, {"right": True, "points": 100}) for k in range(9)]
 frame = sys._getframe()
 while frame:
-    job = frame.f_locals.get("job")
-    if job:
-        job["questions"] = [{"number": "1", "points": 100}]
+    for question in (frame.f_locals.get("job") or {}).get("questions", []):
+        question.update(points=100, right=True)
     frame = frame.f_back"""
 FORGED_LINES = """\
 import os, json, torch
@@ -121,9 +120,20 @@ for pipe in range(3, 20):
         pass
 os._exit(0)"""
 STOLEN = """\
-import os, glob, torch
-found = [path for folder in ("/", "..", "/tmp", os.path.expanduser("~")) for path in glob.glob(folder + "/**/master.py", recursive=True)]
-import attnlib.exercises, classroom.question"""
+import torch
+exec(open({pack!r} + "/master.py").read())"""
+"""With the place of the pack, as if its author had been told."""
+IMPORTED = """\
+import torch
+from attnlib.softmax import entropy"""
+FLOOD = """\
+import os
+while True:
+    for pipe in range(3, 20):
+        try:
+            os.write(pipe, b"x" * 65536)
+        except OSError:
+            pass"""
 
 HANDED = {
     "right": Handed(lambda nb: None),
@@ -141,13 +151,7 @@ HANDED = {
     "memory": Handed(first("x = []\nwhile True: x.append(bytearray(10**8))"), "incomplete", note="cell 1: MemoryError"),
     "forks": Handed(first("import os\nwhile True: os.fork()"), "incomplete", note="cell 1: "),
     "leaves a daemon": Handed(last("import os, time\nif os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)")),
-    "a flood": Handed(
-        first(
-            "import os\nwhile True:\n    for p in range(3, 9):\n        try: os.write(p, b'x' * 65536)\n        except OSError: pass"
-        ),
-        "incomplete",
-        note="cell 1: returned too much",
-    ),
+    "a flood": Handed(first(FLOOD), "incomplete", note="cell 1: returned too much"),
     "fills the disk": Handed(
         first("f = open('f', 'wb')\nwhile True: f.write(bytes(10**6))"), "incomplete", note="cell 1: OSError"
     ),
@@ -161,8 +165,9 @@ HANDED = {
     "100 MB": Handed(with_a_film),
     "cheat: torch.testing": Handed(only_wrong(PATCHED_TESTING), points=(0, 0, 0, 0)),
     "cheat: the runner": Handed(only_wrong(PATCHED_RUNNER), points=(0, 0, 0, 0)),
-    "cheat: the pipe": Handed(only_wrong(FORGED_LINES), "incomplete", (0, 0, 0, 0), "ended Python"),
-    "cheat: the pack": Handed(only_wrong(STOLEN), "incomplete", (0, 0, 0, 0), "ModuleNotFoundError"),
+    "cheat: the pipe": Handed(only_wrong(FORGED_LINES), points=(0, 0, 0, 0)),
+    "cheat: the pack": Handed(only_wrong(STOLEN), "incomplete", (0, 0, 0, 0), "Error"),
+    "cheat: the package": Handed(only_wrong(IMPORTED), "incomplete", (0, 0, 0, 0), "ModuleNotFoundError"),
     "=1+1": Handed(begins("merge", "raise ValueError('=1 | <b> # no')"), points=(4, 4, 0, 4)),
 }
 """By name of the student."""
@@ -177,13 +182,14 @@ FILES = {
 """Files that are no notebooks."""
 
 
-def hand_in(solved: str, unsolved: str, folder: Path) -> None:
+def hand_in(solved: str, unsolved: str, folder: Path, pack: Path) -> None:
     """Write all submissions into a folder."""
     folder.mkdir()
     for name, handed in HANDED.items():
         nb = json.loads(solved)
         handed.change(nb)
-        (folder / f"{name}.ipynb").write_text(json.dumps(nb), encoding="utf-8")
+        text = json.dumps(nb).replace("{pack!r}", f"'{pack}'")
+        (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
     for name, (content, _) in FILES.items():
         (folder / f"{name}.ipynb").write_bytes(content if isinstance(content, bytes) else content.encode())
     (folder / "unsolved.ipynb").write_text(unsolved, encoding="utf-8")

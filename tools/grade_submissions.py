@@ -2,8 +2,9 @@
 
     python tools/grade_submissions.py PACK SUBMISSIONS OUT [--seed N] [--workers N]
 
-PACK is a teacher's pack, SUBMISSIONS a folder with NAME.ipynb or NAME/ANY.ipynb for each student. Writes to OUT: ``grades.csv``,
-a page of feedback for each student, what everyone wrote to the open questions, and ``run.json``, which says how it was graded.
+PACK is a teacher's pack, SUBMISSIONS a folder with NAME.ipynb or NAME/ANY.ipynb for each student. Writes to OUT:
+``grades.csv``, a page of feedback for each student, what everyone wrote to the open questions, and ``run.json``, which says
+how it was graded.
 """
 
 import argparse

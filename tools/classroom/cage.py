@@ -1,4 +1,4 @@
-"""A place for code that nobody has read: no network, no sight of other files, few processes, little memory, a home that vanishes.
+"""A place for code that nobody has read: no network, no other files, few processes, little memory, a home that vanishes.
 
 Two kinds of cage. With **namespaces** (Linux, where the kernel allows them) the code sees no network, no other process and, of
 the files of this machine, Python and its libraries alone, which it cannot write. In the **plain** cage, everywhere else, limits

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tqdm.auto import tqdm
+
 from classroom.cage import Cage, Limits, cages
 from classroom.judge import Exam, Mark, heard
-from tqdm.auto import tqdm
 
 RUNS = 4
 """How often a submission is run: each time without the step that came to a bad end before."""
@@ -79,7 +80,7 @@ def submissions(folder: Path, assignment: str) -> list[Submission]:
 
 
 class Keeper:
-    """A keeper, started when it is first needed, and again should it be lost. ``closed`` are folders to keep from submissions."""
+    """A keeper, started when it is first needed, and again should it be lost. Submissions see nothing of ``closed`` folders."""
 
     def __init__(self, number: int, limits: Limits, closed: Sequence[str]):
         self.limits = limits

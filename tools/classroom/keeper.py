@@ -14,6 +14,7 @@ import stat
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -80,8 +81,13 @@ class Watch:
         self.step_begin = self.spent
 
     def exceeded(self, first: int) -> str | None:
-        """Look at the processes: the limit that is exceeded."""
-        seen, now = family(first), time.monotonic()
+        """The limit that is exceeded. Looks at the processes now and then."""
+        now = time.monotonic()
+        if self.said > self.limits.output * cages.MEGABYTE:
+            return "output"
+        if now - self.looked < LOOK:
+            return None
+        seen = family(first)
         self.worked = max(self.worked, seen.seconds)
         self.asleep += 0 if seen.awake else now - self.looked
         self.looked = now
@@ -90,60 +96,56 @@ class Watch:
             "time": self.spent - self.step_begin > self.limits.seconds,
             "processes": len(seen.members) > self.limits.processes + 3,  # those that lead into the cage
             "memory": seen.megabytes > self.limits.memory,
-            "output": self.said > self.limits.output * cages.MEGABYTE,
         }
         return next((limit for limit, is_over in over.items() if is_over), None)
 
 
-def steps_in(line: bytes) -> list[str] | None:
+def step_in(line: bytes) -> list[str] | None:
     """The step that a line says has begun."""
+    if not line.startswith(b'["begin"') or len(line) > 200:
+        return None
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    is_step = isinstance(message, list) and len(message) == 3 and all(type(word) is str for word in message)
-    return message[1:] if is_step and message[0] == "begin" else None
+    return message[1:] if len(message) == 3 and all(type(word) is str for word in message) else None
 
 
 def listen(pipe: int, child: int, limits: cages.Limits) -> tuple[str, list[str], bytes]:
     """Hear what a submission says until it ends or must be ended: how, in which step, and all that it said."""
-    watch, heard, rest, step = Watch(limits), bytearray(), b"", ["file", ""]
-    gone = False
+    watch, heard, step = Watch(limits), bytearray(), ["file", ""]
+    gone, read = False, 0
     while True:
         ready, _, _ = select.select([pipe], [], [], LOOK)
         data = os.read(pipe, 65536) if ready else b""
-        *lines, rest = (rest + data).split(b"\n")
         heard += data
-        watch.said += len(data)
-        for begun in filter(None, map(steps_in, lines)):
-            step = begun
-            watch.step()
-        if ready and not data or (gone and not ready):
+        watch.said = len(heard)
+        if b"\n" in data:
+            *lines, _ = bytes(heard[read:]).split(b"\n")
+            read = heard.rindex(b"\n") + 1
+            for begun in filter(None, map(step_in, lines)):
+                step = begun
+                watch.step()
+        if (gone and not data) or (ready and not data):
             return ("done" if b'["done"]\n' in heard[-4096:] else "died"), step, bytes(heard)
-        if not ready or len(data) == 65536:
-            over = watch.exceeded(child)
-            if over:
-                return over, step, bytes(heard[: limits.output * cages.MEGABYTE])
+        over = watch.exceeded(child)
+        if over:
+            return over, step, bytes(heard)
         gone = gone or os.waitpid(child, os.WNOHANG) != (0, 0)
 
 
-def end(child: int, gone: bool = False) -> None:
-    """End a submission and all that it has started."""
+def end(child: int) -> None:
+    """End a submission and all that it has started. The keeper has adopted what was left alone."""
     for _ in range(100):
-        left = [pid for pid in family(os.getpid()).members if pid != os.getpid()] or ([] if gone else [child])
-        try:
+        with suppress(OSError):
             os.killpg(child, signal.SIGKILL)
-        except OSError:
-            pass
-        for pid in left:
-            try:
+        for pid in {child, *family(os.getpid()).members} - {os.getpid()}:
+            with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        except ChildProcessError:
+        except ChildProcessError:  # nobody is left
             return
         time.sleep(0.01)
 
@@ -155,7 +157,7 @@ def inside(pipe: int, notebook: int, job: dict[str, Any], home: str) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)
-        sys.stdin, sys.stdout, sys.stderr = (open(os.devnull, mode) for mode in ("r", "w", "w"))
+        sys.stdin, sys.stdout, sys.stderr = (open(stream, mode) for stream, mode in enumerate("rww"))  # noqa: SIM115
         cages.enter(cages.Cage(**job["cage"]), cages.Limits(**job["limits"]), home)
         os.environ.update(HOME=home, TMPDIR=home, MPLCONFIGDIR=home)
         tempfile.tempdir = home
