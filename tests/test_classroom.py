@@ -4,6 +4,7 @@ import ast
 import csv
 import json
 import re
+from pathlib import Path
 
 import build_assignments
 import grade_submissions
