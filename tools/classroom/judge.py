@@ -99,16 +99,24 @@ class Exam:
         """What is wrong with the questions on these inputs: a reference without all points, a wrong answer with too many."""
         found = list[str]()
         for question in self.master.automatic:
-            about = f"question {question.number} of {self.master.name}"
-            mark = self.mark_of(question, question.answer)
-            if mark.points != question.points:
-                found.append(f"{about}: the reference gets {mark.points} of {question.points}: {mark.message}")
-            for name, wrong in question.wrong.items():
-                mark = self.mark_of(question, wrong.answer)
-                if mark.right != wrong.right_in or mark.mistake != name or mark.points == question.points:
-                    found.append(f"{about}: {name!r} is right in {mark.right} and named {mark.mistake!r}: {mark.message}")
-            if self.mark_of(question, lambda *_: None).points:
-                found.append(f"{about}: nothing gets points")
+            try:
+                faults = self._faults_of(question)
+            except ValueError as error:  # an exercise that cannot tell right from wrong
+                faults = [str(error)]
+            found += [f"{self.master.name}, question {question.number}: {fault}" for fault in faults]
+        return found
+
+    def _faults_of(self, question: Question) -> list[str]:
+        found = list[str]()
+        mark = self.mark_of(question, question.answer)
+        if mark.points != question.points:
+            found.append(f"the reference gets {mark.points} of {question.points}: {mark.message}")
+        for name, wrong in question.wrong.items():
+            mark = self.mark_of(question, wrong.answer)
+            if mark.right != wrong.right_in or mark.mistake != name or mark.points == question.points:
+                found.append(f"{name!r} is right in {mark.right} and named {mark.mistake!r}: {mark.message}")
+        if self.mark_of(question, lambda *_: None).points:
+            found.append("nothing gets points")
         return found
 
 
