@@ -152,6 +152,19 @@ def test_tools_build_what_the_make_targets_say(tmp_path, capsys):
     assert "for teachers" in capsys.readouterr().out
 
 
+def test_what_is_no_pack_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        grade_submissions.main([str(tmp_path), str(tmp_path), str(tmp_path / "out")])
+    assert "is to be a teacher's pack" in capsys.readouterr().err
+
+
+def test_a_question_that_cannot_tell_right_from_wrong_is_no_exam():
+    blind = FIRST.text.replace("lambda draw: [(draw(5, 7), draw.number(2, 4))]", "lambda draw: [(0 * draw(5, 7), 1.0)]")
+    assert blind != FIRST.text
+    with pytest.raises(ValueError, match="question 2"):
+        grade_submissions.drawn(Master("blind", blind), None)
+
+
 # A class
 
 
@@ -225,7 +238,7 @@ def test_feedback_names_the_mistake_and_gives_nothing_away(graded):
     text = (graded.out / "feedback" / "partly_right.md").read_text(encoding="utf-8")
     assert "## Question 3: 0 of 4" in text
     assert "You averaged the two with equal weights" in text
-    assert "Right: ordinary scores, one key." in text
+    assert "Right: ordinary scores, far from zero, one key." in text
     assert "tensor(" not in text
     right = (graded.out / "feedback" / "right.md").read_text(encoding="utf-8")
     assert right.count("right.") == 4

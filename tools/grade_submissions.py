@@ -22,6 +22,19 @@ from classroom.grade import grade, keepers, submissions
 from classroom.judge import Exam
 from classroom.master import Master
 
+TRIES = 5
+"""Inputs that are drawn anew, should those drawn be unable to tell a wrong answer from a right one."""
+
+
+def drawn(master: Master, seed: int | None) -> Exam:
+    """An exam that tells right from wrong. Raises ValueError where it does not, with this seed or with several new ones."""
+    for _ in range(TRIES):
+        exam = Exam(master, secrets.randbelow(2**31) if seed is None else seed)
+        wrong = exam.faults()
+        if not wrong:
+            return exam
+    raise ValueError("\n".join(wrong))
+
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -31,12 +44,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="of processor time for a cell or a question")
     options = parser.parse_args(arguments)
+    if not (options.pack / "pack.json").is_file() or not options.submissions.is_dir():
+        parser.error(f"{options.pack} is to be a teacher's pack, {options.submissions} a folder of submissions")
     about = json.loads((options.pack / "pack.json").read_text(encoding="utf-8"))
-    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
-    exam = Exam(Master.read(options.pack / "master.py", about["assignment"]), seed)
-    wrong = exam.faults()
-    if wrong:
-        print("\n".join(wrong), file=sys.stderr)
+    try:
+        exam = drawn(Master.read(options.pack / "master.py", about["assignment"]), options.seed)
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 1
     there = submissions(options.submissions, about["assignment"])
     options.out.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -45,10 +59,10 @@ def main(arguments: list[str]) -> int:
     begin = time.monotonic()
     with keepers(max(1, min(options.workers, len(there))), limits, closed) as every:
         cage = every[0].cage
-        print(f"{about['title']}: {len(there)} submissions, seed {seed}, {cage}", flush=True)
+        print(f"{about['title']}: {len(there)} submissions, seed {exam.seed}, {cage}", flush=True)
         grades = list(grade(exam, there, every))
     report.write(grades, exam, options.out)
-    run = {"assignment": about["assignment"], "seed": seed, "cage": str(cage), "seconds": round(time.monotonic() - begin)}
+    run = {"assignment": about["assignment"], "seed": exam.seed, "cage": str(cage), "seconds": round(time.monotonic() - begin)}
     (options.out / "run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
     print(f"Where to look: {options.out / 'grades.csv'} and {options.out / 'feedback'}")
     return 0

@@ -46,8 +46,9 @@ QUESTION_1 = Question(
     log_weights,
     shown=[(torch.tensor([[1.0, 2.0, 4.0], [0.5, -1.0, 0.0]]).double(), 0.5), (torch.tensor([[0.0, 9000.0]]).double(), 2.0)],
     cases={
-        "ordinary scores": Case(2, lambda draw: [(draw(4, 6), draw.number(0.3, 0.8)), (draw(2, 3), draw.number(2, 3))]),
-        "scores in the thousands": Case(1, lambda draw: [(4000 + 900 * draw(3, 5), 1.5), (-5000 + 900 * draw(3, 5), 0.7)]),
+        "ordinary scores": Case(1, lambda draw: [(draw(4, 6), draw.number(0.3, 0.8)), (draw(2, 3), draw.number(2, 3))]),
+        "far from zero": Case(1, lambda draw: [(4000 + draw(3, 5), 1.5), (-5000 + draw(3, 5), 0.7)]),
+        "far apart": Case(1, lambda draw: [(1000.0 * draw(3, 5).argsort(-1), draw.number(1.5, 2.5))]),
         "one key": Case(1, lambda draw: [(draw(3, 1) + 4000, draw.number(1.5, 2.5))]),
     },
     wrong={
@@ -59,7 +60,7 @@ QUESTION_1 = Question(
         "log of zero": Wrong(
             "You take the logarithm of the weights. A small weight is rounded to zero before: subtract the logarithm of the sum instead.",
             lambda s, b: torch.softmax(b * s, -1).log(),
-            right_in=("ordinary scores", "one key"),
+            right_in=("ordinary scores", "far from zero", "one key"),
         ),
         "no beta": Wrong(
             "The scores must be multiplied by beta, in the exponent of the sum too.",
@@ -69,7 +70,7 @@ QUESTION_1 = Question(
         "beta outside": Wrong(
             "You multiplied by beta after the normalisation. The weights do not sum to one then.",
             lambda s, b: b * torch.log_softmax(s, -1),
-            right_in=("scores in the thousands", "one key"),
+            right_in=("far apart", "one key"),
         ),
         "other axis": Wrong(
             "You normalise along the first axis. Each row is a distribution: sum over the last axis.",
