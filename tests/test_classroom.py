@@ -50,7 +50,7 @@ def test_has_its_questions(master):
 
 
 @every_assignment
-@pytest.mark.parametrize("seed", [0, 1, 2, 31337])
+@pytest.mark.parametrize("seed", [0, 31337])
 def test_reference_gets_all_points_nothing_none_and_every_wrong_answer_what_it_should(master, seed):
     assert Exam(master, seed).faults() == []
 
@@ -122,7 +122,7 @@ def test_students_notebook_is_one_small_file_that_needs_torch_only(master):
     nodes = [node for source in code(notebook) for node in ast.walk(ast.parse(source))]
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
-    assert {name.partition(".")[0] for name in names} <= {"json", "math", "torch", "matplotlib"}
+    assert {name.partition(".")[0] for name in names} <= {"itertools", "json", "math", "torch", "matplotlib"}
 
 
 # The format

@@ -11,12 +11,10 @@
 # 24 points. Numbers arrive as float64 tensors.
 
 # %%
-import math
-
 import torch
 
 # %% tags=["teacher"]
-from classroom.question import ByHand, Case, Question, Wrong
+from classroom.question import ByHand, Case, Draw, Question, Wrong
 
 # %% [markdown]
 # ## Question 1. Attention that does not look ahead (4 points)
@@ -326,8 +324,7 @@ def _largest(query, key, widths, power, all_of_it=False, last=lambda p: p.amax(-
     return torch.stack(curve)
 
 
-_Q = torch.tensor([[1.0, 0.5, -1.0, 2.0], [0.0, 1.0, 1.5, -0.5]]).double()
-_K = torch.stack([_Q + 0.5, 1 - _Q.flip(1), _Q.flip(0) * 0.5], 1)
+_Q, _K = ((10 * draw).round() / 10 for draw in (Draw(1)(3, 4), Draw(2)(3, 3, 4)))
 QUESTION_5 = Question(
     "5",
     largest_weight,

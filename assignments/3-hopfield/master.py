@@ -14,7 +14,7 @@
 import torch
 
 # %% tags=["teacher"]
-from classroom.question import ByHand, Case, Question, Wrong
+from classroom.question import ByHand, Case, Draw, Question, Wrong
 
 # %% [markdown]
 # ## Question 1. The energy (4 points)
@@ -296,16 +296,10 @@ def _spoilt(draw, m, d, rate, steps):
     return patterns, torch.where(order < rate * d, -patterns, patterns), torch.linspace(0.02, 0.3, 8).double(), steps
 
 
-_HARD = (
-    _SPINS,
-    torch.cat([-_SPINS[:, :1], _SPINS[:, 1:5], -_SPINS[:, 5:]], -1),
-    torch.tensor([0.1, 0.4, 0.7, 2.0]).double(),
-    2,
-)
 QUESTION_5 = Question(
     "5",
     recalled,
-    shown=[_HARD],
+    shown=[_spoilt(Draw(32), 8, 12, 0.25, 2)],
     cases={
         "a fifth of the spins turned": Case(2, lambda draw: [_spoilt(draw, 60, 40, 0.2, 3)]),
         "a third": Case(2, lambda draw: [_spoilt(draw, 30, 80, 0.33, 2)]),

@@ -1,12 +1,15 @@
 """What a master says about a question: the answer, inputs to show, inputs to grade with, and the wrong answers people give."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import torch
 from torch import Tensor
 
 from attnlib.exercises import Exercise, Mistake, Verdict, verdict
+from classroom.runner import packed
 
 Arguments = tuple[object, ...]
 
@@ -28,6 +31,20 @@ class Draw:
     def spins(self, *shape: int) -> Tensor:
         """Numbers +1 and -1."""
         return torch.where(self(*shape) > 0, 1.0, -1.0).double()
+
+
+@cache
+def remembered(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that computes once for the same numbers: all submissions are compared on the same inputs."""
+    known = dict[str, Tensor]()
+
+    def call(*arguments: object) -> Tensor:
+        numbers = json.dumps([packed(argument) for argument in arguments])
+        if numbers not in known:
+            known[numbers] = function(*arguments)
+        return known[numbers].clone()
+
+    return call
 
 
 @dataclass(frozen=True)
@@ -87,8 +104,8 @@ class Question:
 
     def verdict(self, inputs: Sequence[Arguments], found: Callable[..., object], knows: Sequence[str] = ()) -> Verdict:
         """Whether an answer is right on inputs, and which of the mistakes with these names it is."""
-        mistakes = {name: Mistake(self.wrong[name].message, self.wrong[name].answer) for name in knows}
-        return verdict(Exercise(self.answer, lambda: inputs, mistakes, f"question {self.number}"), found)
+        mistakes = {name: Mistake(self.wrong[name].message, remembered(self.wrong[name].answer)) for name in knows}
+        return verdict(Exercise(remembered(self.answer), lambda: inputs, mistakes, f"question {self.number}"), found)
 
 
 @dataclass(frozen=True)
