@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from classroom import cage as cages
 from classroom import runner
 
-LOOK = 0.1
+LOOK = 0.2
 
 
 @dataclass
