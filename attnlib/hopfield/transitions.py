@@ -62,9 +62,10 @@ def potts_couplings(m: int) -> PottsCouplings:
     if m == 2:  # the limit of the formulas
         return PottsCouplings(2.0, 0.0, 2.0, 2.0)
     low, high = 0.5, 2 * math.log(m) + 3
+    y = (low + high) / 2
     for _ in range(200):
-        y = (low + high) / 2
         low, high = (y, high) if 4 * math.sinh(y / 2) ** 2 < m * (y - 1 + math.exp(-y)) else (low, y)
+        y = (low + high) / 2
     ratio = math.expm1(y)  # of the weights, less one
     transition = 2 * (m - 1) * math.log(m - 1) / (m - 2)
     return PottsCouplings(y * (1 + m / ratio), ratio / (ratio + m), transition, float(m))
