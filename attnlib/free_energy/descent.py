@@ -129,8 +129,8 @@ class Descent:
     def spread(self, left: Tensor, tolerance: float) -> "Descent":
         """The same for some of the systems; the others wait."""
         names = [field.name for field in fields(self)][:-1]
-        some = (getattr(self, name).index_select(0, left) for name in names)
-        part = Descent(*some, squared=self.squared).followed(tolerance)
+        some = {name: getattr(self, name).index_select(0, left) for name in names}
+        part = Descent(**some, squared=self.squared).followed(tolerance)
         moved = {name: getattr(self, name).index_copy(0, left, getattr(part, name)) for name in names[2:]}
         return Descent(self.minus_J, self.h, **moved, squared=self.squared)
 
