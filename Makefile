@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test test-versions lint lab notebooks pages serve bench
+.PHONY: help book test test-versions lint lab notebooks pages serve bench assignments grade
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -35,6 +35,12 @@ serve: book  ## build the book and show it at http://localhost:8000
 
 bench: .venv/installed  ## time the package against torch's own attention and against lower bounds
 	$(RUN) -m benchmarks
+
+assignments: .venv/installed  ## build each assignment: a notebook for students, a pack for teachers
+	@$(RUN) tools/build_assignments.py
+
+grade: .venv/installed  ## grade a folder of submissions: make grade PACK=... SUBMISSIONS=... OUT=...
+	@$(RUN) tools/grade_submissions.py "$(PACK)" "$(SUBMISSIONS)" "$(OUT)" $(if $(SEED),--seed $(SEED))
 
 # A new pip first: it settles what fits together in a third of the time that the one which comes with Python 3.11 takes.
 # Not compiled: Python compiles what it imports, a fifth of what is installed.

@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.harness import Entry, run, table
 
 HERE = Path(__file__).parent
+IN_THE_PACKAGE = HERE.parent / "attnlib" / "data" / "results"
 NOT_ENTRIES = {"__init__", "__main__", "harness", "memory"}
 
 
@@ -15,6 +16,11 @@ def entries() -> dict[str, Entry]:
     """Every file in this folder that is not part of the harness is an entry of its own name."""
     names = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_ENTRIES)
     return {name: importlib.import_module(f"benchmarks.{name}").ENTRY for name in names}
+
+
+def place(name: str, entry: Entry) -> Path:
+    """Where the committed result of an entry lies."""
+    return (IN_THE_PACKAGE if entry.on_a_page else HERE / "results") / f"{name}.json"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -33,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     for name in names:
         result = run(name, known[name], quick=options.quick)
         print(table(result), end="\n\n")
-        target = options.output or (None if options.quick else HERE / "results" / f"{name}.json")
+        target = options.output or (None if options.quick else place(name, known[name]))
         if target:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(json.dumps(result, indent=1) + "\n")

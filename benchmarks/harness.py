@@ -6,6 +6,7 @@ the whole round cancels. Time is processor time, of all threads of this process,
 does not count. The median over the rounds forgets the rounds in which something else went wrong.
 """
 
+import ctypes
 import datetime
 import os
 import platform
@@ -23,6 +24,9 @@ Contestant = Callable[[], tuple[Tensor, ...]]
 """A call without arguments: it does the work and returns its results."""
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
+_TRIM_THRESHOLD, _MOST_MAPPED = -1, -4
+"""How mallopt numbers what it is told."""
+
 SECONDS, QUICK_SECONDS = 45.0, 0.5
 """Time by the clock for the rounds of one case, unless all rounds are done before."""
 
@@ -51,6 +55,16 @@ class Entry:
     bounds: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     """Contestants that compute something else: timed beside the others, not compared with what the reference returns."""
+    on_a_page: bool = False
+    """A page shows the result: it lies in the package, where the page finds it in Colab too."""
+    keep_memory: bool = False
+    """Freed memory stays with the process. Otherwise a contestant of large intermediates is timed with taking it anew."""
+
+
+def keep_freed_memory() -> bool:
+    """Tell the C library to hand no freed memory back, for the rest of the process; whether it can be told."""
+    tell = getattr(ctypes.CDLL(None), "mallopt", None) if platform.system() == "Linux" else None
+    return tell is not None and bool(tell(_TRIM_THRESHOLD, 2**31 - 1) and tell(_MOST_MAPPED, 0))
 
 
 def time_rounds(
@@ -111,6 +125,7 @@ def run(name: str, entry: Entry, *, quick: bool = False) -> dict[str, object]:
     """Run one entry, on one thread, and return what its JSON file holds."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    kept = entry.keep_memory and keep_freed_memory()
     try:
         cases = []
         for case in entry.cases(quick):
@@ -126,6 +141,7 @@ def run(name: str, entry: Entry, *, quick: bool = False) -> dict[str, object]:
             "reference": entry.reference,
             "bounds": list(entry.bounds),
             **({"apart": list(entry.apart)} if entry.apart else {}),
+            **({"freed_memory_is_kept": kept} if entry.keep_memory else {}),
             "contestants": dict(entry.contestants),
             "cases": cases,
             "quick": quick,

@@ -277,10 +277,10 @@ def right(runs: list[dict]) -> float:
 def searched(name: str, runs: list[dict], length: int = SEARCH) -> tuple[float | None, list[float]]:
     """The best rate so far at a length, and the rates still to be tried: the grid, then on where the best is at its edge.
 
-    The grid of a long search is the best rate of the short one and its neighbours.
+    The grid of a longer search is the best rate of the short one and its neighbours.
     """
     grid = RATES
-    if length >= LONG_SEARCH:
+    if length > SEARCH:
         short, missing = searched(name, runs)
         if short is None:
             return None, []
@@ -298,13 +298,15 @@ def searched(name: str, runs: list[dict], length: int = SEARCH) -> tuple[float |
     return best, []
 
 
-def due(names: list[str], runs: list[dict], settings: dict, search: int, steps: tuple[int, ...]) -> list[dict]:
-    """The runs to make next."""
+def due(
+    names: list[str], runs: list[dict], settings: dict, search: int, steps: tuple[int, ...], own: tuple[str, ...] = ()
+) -> list[dict]:
+    """The runs to make next. Some names may have a search of their own at every length."""
     have = {(r["stage"], r["name"], r["rate"], r["steps"], r["fold"]) for r in runs}
     found = []
     for length in steps:
         for name in (name for name in names if length <= LONGEST.get(name, math.inf)):
-            trial = LONG_SEARCH if length >= LONG_SEARCH else search
+            trial = length if length >= LONG_SEARCH or (length > search and name in own) else search
             best, rates = searched(name, runs, trial)
             searches = [("search", name, rate, trial, fold) for rate in rates for fold in range(2)]
             finals = [] if best is None else [("final", name, best, length, fold) for fold in range(settings["folds"])]

@@ -21,7 +21,7 @@ from attnlib import ConvergenceError
 MAY_CHANGE = {"teach": {"model"}, "teach_labels": {"model"}, "MeanFieldAttention.stabilise": {"module"}}
 """What a function says it changes."""
 
-RANDOM = {"hopfield_sample", "heat_bath"}
+RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath"}
 """What draws other numbers in another dtype: only finite."""
 
 EVIDENCE = {"iterations"}
@@ -31,7 +31,7 @@ STATED = ("residual", "consistency")
 """What a solver says of its error: its numbers are right to some times that."""
 
 NATURAL = {"log_sum": None, "residuals": "states", "gradient_norms": "states"}
-NATURAL |= dict.fromkeys(("m", "chi", "V", "residual", "consistency", "spectrum()", "spin_glass_susceptibility()"))
+NATURAL |= dict.fromkeys(("x", "m", "chi", "V", "residual", "consistency", "spectrum()", "spin_glass_susceptibility()"))
 """Sizes that errors are measured in: of another field, or one, for a logarithm near zero."""
 
 
@@ -53,6 +53,8 @@ def leaves(thing: object, name: str = "") -> dict[str, object]:
         return found
     if isinstance(thing, dict):
         thing = list(thing.values())
+    if isinstance(thing, Tensor) and name.startswith(".log_potentials") and thing.layout == torch.strided:
+        return {name: torch.where(thing == -math.inf, -1e4, thing)}  # this never happens: a number that can be compared
     if isinstance(thing, list | tuple):
         found = {}
         for i, item in enumerate(thing):

@@ -27,14 +27,19 @@ SIZES = {"n": 3, "m": 5, "d": 4, "c": 6, "h": 7}
 """Sizes of axes by their names in annotations; a module's own sizes (``dim``, ``words``) are looked up there."""
 
 ALWAYS = dict.fromkeys(("Mixer", "SoftmaxAttention", "EnergyAttention", "MeanFieldAttention"), ("heads",))
-ALWAYS |= {"heat_bath": ("chains", "sweeps", "burn_in")}
+ALWAYS |= {"GraphAttention": ("heads", "empty")}
+ALWAYS |= {f"GraphAttention.{name}": ("edge_index",) for name in ("forward", "explain")}
+ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": ("tolerance",)}
+ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}
 COUNTS |= {"n": 3, "m": 5, "d": 4, "steps": 2, "flips": 1, "probes": 2, "most": 10, "longest": 3, "degree": 3}
 COUNTS |= {"sites": 6, "fields": 2, "systems": 2, "k": 4, "height": 8, "width": 8, "samples": 6, "classes": 4}
+COUNTS |= {"reach": 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -417,6 +422,48 @@ def _glass(about: SimpleNamespace) -> Tensor:
     return (drawn - torch.diag_embed(drawn.diagonal(dim1=-2, dim2=-1))).to(about.world.dtype)
 
 
+def _pairs(about: SimpleNamespace) -> Tensor:
+    rows = _draw(about, *about.world.batch, "n", "d").double()
+    return (rows @ rows.mT).to(about.world.dtype)
+
+
+def _edges(about: SimpleNamespace) -> Tensor:
+    """Two edges to each node, or one where there is only one to come from."""
+    n, m = about.world_size if hasattr(about, "world_size") else _ends(about)
+    target = torch.arange(n).repeat_interleave(min(2, m))
+    return torch.stack([(target + torch.arange(len(target)) % 2) % max(m, 1), target])
+
+
+def _ends(about: SimpleNamespace) -> tuple[int, int]:
+    """Numbers of queries and of keys of a call along edges."""
+    rows = [about.arguments.get(name) for name in ("query", "key", "x", "context")]
+    sizes = [value.shape[-2] for value in rows if isinstance(value, Tensor) and value.ndim > 1]
+    if sizes:
+        return sizes[0], sizes[0] if "x" in about.arguments else sizes[-1]  # a context may be taken away
+    return size_of("n", about), size_of("n", about)
+
+
+def _path(about: SimpleNamespace) -> Tensor:
+    """A path through n variables."""
+    place = torch.arange(max(0, size_of("n", about) - 1))
+    return torch.stack([place, place + 1])
+
+
+def _tables(about: SimpleNamespace) -> Tensor:
+    k = size_of("k", about)
+    return _draw(about, *about.world.batch, about.arguments["edge_index"].shape[1], k, k) * about.world.scale
+
+
+def _edge_bias(about: SimpleNamespace) -> Tensor:
+    edges = about.arguments.get("edge_index")
+    edges = _edges(about) if edges is None else edges
+    return _draw(about, *about.world.batch, edges.shape[1]) * about.world.scale
+
+
+def _signal_matrix(about: SimpleNamespace) -> Tensor:
+    return 0.3 * _draw(about, *about.world.batch, "m", "n") * about.world.scale
+
+
 def _map(about: SimpleNamespace) -> object:
     return lambda z: z.sin() / 2 + 0.3
 
@@ -424,7 +471,8 @@ def _map(about: SimpleNamespace) -> object:
 def _prior(about: SimpleNamespace) -> object:
     from attnlib.mean_field import Binary, Gaussian
 
-    return Binary() if about.entry.short in ("naive_mean_field", "adaptive_tap") else Gaussian()
+    spins = ("naive_mean_field", "adaptive_tap", "amp", "amp_path", "state_evolution")
+    return Binary() if about.entry.short in spins else Gaussian()
 
 
 def _probabilities(about: SimpleNamespace) -> Tensor:
@@ -499,12 +547,30 @@ def _places(about: SimpleNamespace) -> object:
 SYSTEMS = ("exact_ising", "heat_bath", "naive_mean_field", "tap", "adaptive_tap", "almeida_thouless")
 """Functions of couplings and fields of spins."""
 
+VECTORS = ("saddle_potential", "saddle_gradient", "saddle_hessian", "saddle_point", "vector_spin_free_energy")
+VECTORS += ("response_tensor", "vector_heat_bath", "spherical_point", "semidefinite_bound")
+"""Functions of couplings between vector spins; most take fields too."""
+
 RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "J": _couplings,
     "h": lambda about: _draw(about, "d"),
     **dict.fromkeys((f"{name}.J" for name in SYSTEMS), _glass),
     **dict.fromkeys((f"{name}.h" for name in SYSTEMS), lambda about: _draw(about, "n")),
     **dict.fromkeys((f"{name}.start" for name in SYSTEMS), lambda about: 0.3 * _draw(about, "n")),
+    **dict.fromkeys((f"{name}.J" for name in VECTORS), _glass),
+    **dict.fromkeys((f"{name}.h" for name in VECTORS), lambda about: _draw(about, *about.world.batch, "n", "d")),
+    **dict.fromkeys((f"{name}.z" for name in VECTORS), lambda about: 4 + _draw(about, "n").abs()),
+    "saddle_point.start": lambda about: 4 + _draw(about, "n").abs(),
+    "spherical_point.h": lambda about: _draw(about, *about.world.batch, "fields", "n", "d") * about.world.scale,
+    "vector_spin_free_energy.d": lambda about: about.arguments["h"].shape[-1],
+    "gap": lambda about: 1e-3,
+    **dict.fromkeys(
+        ("field_couplings.h", "coupling_response.h"),
+        lambda about: _draw(about, *about.world.batch, "n", "d") * about.world.scale,
+    ),
+    "kernel": lambda about: _draw(about, "d", "d"),
+    "pairs": lambda about: _pairs(about),
+    "strength": lambda about: 0.7,
     "gaussian_response.J": _glass,
     "gaussian_response.h": lambda about: _draw(about, *about.world.batch, "fields", "n") * about.world.scale,
     "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
@@ -520,6 +586,31 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "sigma": lambda about: _draw(about, *about.world.batch).abs() + 0.5,
     "mask": _mask,
     "score_bias": lambda about: _draw(about, *_scores_shape(about)) * about.world.scale,
+    "edge_index": _edges,
+    "GraphAttention.empty": lambda about: "error",
+    "amp_path.steps": lambda about: 3,
+    "edge_bias": _edge_bias,
+    "mask_edges.mask": lambda about: torch.ones(size_of("n", about), size_of("m", about), dtype=torch.bool),
+    "log_likelihood": lambda about: _draw(about, *about.world.batch, 2, "k") * about.world.scale,
+    "pairwise_graph.single": lambda about: _draw(about, *about.world.batch, "n", "k") * about.world.scale,
+    "log_initial": lambda about: _draw(about, *about.world.batch, "k") * about.world.scale,
+    "log_transition": lambda about: _draw(about, *about.world.batch, "k", "k") * about.world.scale,
+    "pairwise_graph.edge_index": _path,
+    "pairwise_graph.pair": _tables,
+    "segment_softmax.target": lambda about: torch.arange(about.arguments["scores"].shape[-1]) % size_of("n", about),
+    "ising_graph.J": _glass,
+    "ising_graph.h": lambda about: _draw(about, "n"),
+    "states": lambda about: (2, 3),
+    "scopes": lambda about: [torch.tensor([[0], [0]]), torch.tensor([[0, 1]])],
+    "log_potentials": lambda about: [
+        _draw(about, *about.world.batch, 2, 2) * about.world.scale,
+        _draw(about, *about.world.batch, 1, 2, 3, seed=1) * about.world.scale,
+    ],
+    "A": _signal_matrix,
+    "y": lambda about: _draw(about, *about.world.batch, "m") * about.world.scale,
+    "delta": lambda about: 0.8,
+    "noise": lambda about: 0.3,
+    "density": lambda about: 0.2,
     "classical_recall.state": partial(_spins, "n"),
     "dense_recall.state": partial(_spins, "n"),
     "dense_recall.memory": partial(_spins, "m"),

@@ -521,15 +521,21 @@ SPECIAL = {
     "seed": [given(2**64, EITHER, "2**64"), given(-(2**63) - 1, EITHER, "-2**63-1")],
     "watch": [],
 }
-SOLVERS = ("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap", "MeanFieldAttention")
+SOLVERS = ("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap", "MeanFieldAttention", "amp")
 FOLLOWS_DTYPE = dict.fromkeys((f"{solver}.tolerance" for solver in SOLVERS), torch.finfo(SINGLE).eps ** (2 / 3))
+FOLLOWS_DTYPE |= {"belief_propagation.tolerance": 64 * torch.finfo(SINGLE).eps}
 """Defaults that depend on the dtype, as they are in single precision."""
 
 NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
 OWN = [
-    f"MeanFieldAttention.{method}.{name}" for method in ("forward", "split", "explain") for name in ("context", "score_bias")
+    f"{kind}.{method}.{name}"
+    for kind in ("MeanFieldAttention", "VectorSpinAttention")
+    for method in ("forward", "split", "explain")
+    for name in ("context", "score_bias")
 ]
-ONLY = {"jobs": JOBS, **dict.fromkeys(OWN, NOT_TAKEN)}
+GRAPHS = [*SHAPES, *LAYOUTS, *NO_TENSORS, given(torch.ones(3, 5), REFUSE, "floats")]
+"""What a mask can be that is a graph: a row of it may be empty."""
+ONLY = {"jobs": JOBS, "mask_edges.mask": GRAPHS, **dict.fromkeys(OWN, NOT_TAKEN)}
 """Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""
 
 
@@ -548,9 +554,13 @@ def inside(change: Spoiler) -> Spoiler:
     return Spoiler(f"its first tensor: {change.label}", change.expect, make)
 
 
-def _has_tensors(value: object) -> bool:
+def _first(value: object) -> tuple[object, ...]:
     first = value[0] if isinstance(value, list) and value else None
-    return isinstance(first[0] if isinstance(first, tuple) else first, Tensor)
+    return first if isinstance(first, tuple) else (first,)
+
+
+def _has_tensors(value: object) -> bool:
+    return isinstance(_first(value)[0], Tensor)
 
 
 MAY_NOT_FIT = {"PatchClassifier.dtype", "MeanFieldAttention.largest"}
@@ -580,6 +590,10 @@ def _of_fields(record: object) -> Iterator[Spoiler]:
             yield Spoiler(f"{field.name}: {change.label}", expect, make)
 
 
+LOGARITHMS = {"log_potentials", "log_initial", "log_transition", "log_likelihood", "pair", "single"}
+"""Arguments in which minus infinity means what it says: this never happens."""
+
+
 def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     """Everything that is tried on one argument."""
     keys = (name, f"{entry.short.split('.')[-1]}.{name}", f"{entry.short}.{name}")
@@ -597,7 +611,8 @@ def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     if "record" in several:
         found += list(_of_fields(value))
     if "sequence" in several and _has_tensors(value):
-        found += [inside(one) for one in FLOAT_TENSORS]
+        floats = next(leaf for leaf in _first(value) if isinstance(leaf, Tensor)).is_floating_point()
+        found += [inside(one) for one in (FLOAT_TENSORS if floats else INT_TENSORS)]
     if "count" in several and ({(entry.short, name), (name, None)} & ALLOCATES_NOTHING):
         found += LARGE
     for key in keys:
@@ -606,6 +621,8 @@ def spoilers(entry: Entry, name: str) -> list[Spoiler]:
         found = [_relaxed(one) for one in found if one.expect != SAME]
     if entry.short in TRUSTED:
         found = [one if one in FLOAT_KINDS or one in RECORDS else _relaxed(one) for one in found if one not in FLOAT_VALUES]
+    if name in LOGARITHMS:
+        found = [_relaxed(one) if "minus infinity" in one.label else one for one in found]
     if f"{entry.short}.{name}" in FOLLOWS_DTYPE:
         same = FOLLOWS_DTYPE[f"{entry.short}.{name}"]
         found = [replace(one, twin=lambda _: same) if one.label == "None" else one for one in found]
@@ -631,6 +648,8 @@ def distributions(entry: Entry, call: object) -> tuple[int, ...]:
     names = list(call.arguments)
     if "J" in names:  # one distribution for each system
         return tuple(call.arguments["J"].shape[:-2])
+    if "target" in names:
+        return (*tensors[0].shape[:-1], call.arguments["n"])
     if len(tensors) == 1 and "scores" not in names:
         return tuple(tensors[0].shape[:-2])
     return tuple(tensors[0].shape[:-1])

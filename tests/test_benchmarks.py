@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the benchmarks are not installed with the package
 
 from benchmarks import energy_step, memory  # noqa: E402
-from benchmarks.__main__ import entries, main  # noqa: E402
+from benchmarks.__main__ import entries, main, place  # noqa: E402
 from benchmarks.harness import check_agreement, summarise, time_rounds  # noqa: E402
 
 FIELDS = {
@@ -25,12 +25,13 @@ NAMES = sorted(entries())
 
 
 def committed(name):
-    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
+    return json.loads(place(name, entries()[name]).read_text())
 
 
 def check_complete(result, name):
     entry = entries()[name]
-    assert set(result) == FIELDS | ({"apart"} if entry.apart else set())
+    more = {"apart": entry.apart, "freed_memory_is_kept": entry.keep_memory}
+    assert set(result) == FIELDS | {key for key, wanted in more.items() if wanted}
     assert result["name"] == name
     assert result["contestants"] == entry.contestants
     assert (result["reference"], tuple(result["bounds"])) == (entry.reference, entry.bounds)
@@ -40,11 +41,11 @@ def check_complete(result, name):
     assert set(result["versions"]) == {"python", "torch", "numpy", "attnlib"}
     assert result["processor"].strip()
     assert result["command"].startswith(f"python -m benchmarks {name}")
-    assert result["cases"]
+    assert set().union(*(case["results"] for case in result["cases"])) == set(result["contestants"])
     for case in result["cases"]:
         assert set(case) == {"sizes", "measures", "rounds", "results"}
         assert case["rounds"] >= 5
-        assert set(case["results"]) == set(result["contestants"])
+        assert {result["reference"]} < set(case["results"])
         for row in case["results"].values():
             assert set(row) == {"median", "quartiles", "ratio", "ratio_interval"}
             assert 0 < row["quartiles"][0] <= row["median"] <= row["quartiles"][1] < math.inf
@@ -187,3 +188,12 @@ def test_memory_is_that_of_fused_attention():
     least = {name: memory.measure_apart(name, memory.N) for name in names}
     for name in names[1:]:
         assert least[name] <= 1.1 * least["fused"], least
+
+
+def test_the_speed_table_of_page_3d_is_the_recorded_one():
+    page = (ROOT / "notebooks" / "03d_energy_attention.ipynb").read_text(encoding="utf-8")
+    record = json.loads((ROOT / "benchmarks" / "results" / "energy_step.json").read_text(encoding="utf-8"))
+    cases = {(case["sizes"]["n"], case["measures"]): case["results"] for case in record["cases"]}
+    columns = [(n, measures) for n in (32, 128, 512) for measures in ("forward", "forward + backward")]
+    for name in ("closed_form", "module", "plain", "autograd", "products"):
+        assert " | ".join(f"{cases[at][name]['ratio']:.2f}" for at in columns) in page

@@ -18,6 +18,14 @@ from attnlib.exercises._check import PAGES
 from attnlib.exercises._compare import agrees, tolerance
 from attnlib.exercises._exercise import Misuse
 from attnlib.exercises._parts import Parts
+from attnlib.free_energy import (
+    coupling_response,
+    field_couplings,
+    saddle_gradient,
+    saddle_hessian,
+    saddle_point,
+    spherical_point,
+)
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
 DTYPES = [torch.float64, torch.float32]
@@ -159,6 +167,18 @@ def newton(J, c, beta):
     return V
 
 
+def by_autograd(chi, m, g):
+    """From chi and m back to the system, and through its solution."""
+    inverse = torch.linalg.inv(chi)
+    J = torch.diag(inverse.diagonal()) - inverse
+    h = inverse @ m
+    z = inverse.diagonal()
+    slope = torch.func.jacrev(lambda h: saddle_gradient(z, (J + J.mT) / 2, h))(h)
+    by_z = torch.func.jacrev(lambda z: torch.linalg.solve(torch.diag(z) - J, h))(z)
+    moved = -torch.linalg.solve(saddle_hessian(z, (J + J.mT) / 2, h), slope.flatten(1)).unflatten(1, h.shape)
+    return chi @ g + torch.einsum("ia,iak,kjb->jb", g, by_z, moved)
+
+
 RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
@@ -178,6 +198,33 @@ RIGHT = {
     ),
     "4a.4 by the length": ("4a.4", lambda b: 2 * b / (1 + (1 + 4 * b.norm(dim=-1, keepdim=True) ** 2 / b.shape[-1]).sqrt())),
     "4a.5 by Newton's method": ("4a.5", newton),
+    "5a.1 by Cholesky": (
+        "5a.1",
+        lambda z, J, h, b: (
+            b * z.sum() / 2
+            - torch.linalg.cholesky(torch.diag(z) - J).diagonal().log().sum()
+            + b / 2 * torch.einsum("ia,ij,ja", h, torch.linalg.inv(torch.diag(z) - J), h) / h.shape[1]
+        ),
+    ),
+    "5a.2 by the gradient": ("5a.2", lambda z, J, h, b: 1 - 2 / b * saddle_gradient(z, J, h, beta=b)),
+    "5a.3 by autograd": ("5a.3", lambda z, J, h, b: torch.func.jacfwd(lambda z: saddle_gradient(z, J, h, beta=b))(z)),
+    "5a.4 by the package": ("5a.4", lambda J, h, b: saddle_point(J, h, beta=b).z),
+    "5b.1 by choosing": (
+        "5b.1",
+        lambda beta, g: torch.stack([1 / beta + beta * g**2, torch.full_like(beta, 2 * g)])[
+            (beta * g >= 1).long(), range(len(beta))
+        ],
+    ),
+    "5b.2 by a matrix": ("5b.2", lambda v, z, b: torch.linalg.inv(torch.diag(z - v)).diagonal() / b / v.numel()),
+    "5b.3 by the package": ("5b.3", lambda J, b: spherical_point(J, torch.zeros(1, len(J), 1).to(J), beta=b).z[0]),
+    "5b.4 by angles": ("5b.4", lambda X, J: (J * (0.5 - X.acos() / math.pi)).sum()),
+    "5c.1 by powers": (
+        "5c.1",
+        lambda z, J, h, terms: sum(torch.linalg.matrix_power(J / z[:, None], k) for k in range(terms)) @ (h / z[:, None]),
+    ),
+    "5c.2 by the package": ("5c.2", lambda h, g: field_couplings(h, form="softmax", strength=g)),
+    "5c.3 by the package": ("5c.3", lambda h, pairs, g: coupling_response(h, pairs, strength=g)),
+    "5c.4 by autograd": ("5c.4", by_autograd),
     "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
 }
 
@@ -269,6 +316,14 @@ REVIEWED = [
     ("4a.1", "plus signs, pairs twice", lambda s, J, h: torch.einsum("ki,ij,kj->k", s, J, s) + s @ h),
     ("4a.1", "pairs twice", lambda s, J, h: -torch.einsum("ki,ij,kj->k", s, J, s) - s @ h),
     ("4a.2", "no reaction", lambda m, J, h, b: (b * (h + J @ m)).tanh()),
+    (
+        "5a.2",
+        "not divided by D",
+        lambda z, J, h, b: (
+            torch.linalg.solve(torch.diag(z) - J, h).pow(2).sum(1) + torch.linalg.inv(torch.diag(z) - J).diag() / b
+        ),
+    ),
+    ("5a.4", "at beta one", lambda J, h, b: saddle_point(J, h).z),
     ("4a.2", "own variance", lambda m, J, h, b: torch.tanh(b * (J @ m + h) - b**2 * (J**2).sum(1) * (m - m**3))),
     ("4a.3", "prior's variance", lambda m, V, J, b: torch.linalg.inv(torch.diag(V) + torch.eye(len(m)).to(J) - b * J)),
     ("4a.3", "single sites", lambda m, V, J, b: torch.diag_embed(1 - m**2)),

@@ -112,10 +112,24 @@ def test_readout_against_definitions(logits, beta):
     assert said["entropy_ratio"] * math.log(len(logits)) == pytest.approx(said["entropy"], **close)
     assert 1 / said["effective_keys"] == pytest.approx((law.probs @ law.probs).item(), **close)
     assert said["participation"] * said["effective_keys"] == pytest.approx(1, **close)
+    assert len(logits) ** said["liquid"] == pytest.approx(said["effective_keys"], **close)
     assert said["norm"] == pytest.approx(torch.linalg.matrix_norm(jacobian, 2).item(), **close)
     assert said["norm_low"] - 1e-12 <= said["norm"] <= said["norm_high"] + 1e-12
     assert said["sigma"] == pytest.approx(scores.var(correction=0).sqrt().item(), **close)
     assert math.exp(said["sigma_c"] ** 2 / 2) == pytest.approx(len(logits), **close)
+
+
+def test_what_is_frozen_follows_from_the_weights():
+    """A score that nobody looks at changes the spread, and two crowds have a large one: neither freezes anything."""
+    near, far = (SoftmaxThermometer(logits=[1.0, 0.8, 0.3, low], beta=10).readout for low in (-0.2, -3.0))
+    assert far["sigma"] > 3 * near["sigma"]
+    assert far["liquid"] == pytest.approx(near["liquid"], abs=1e-4)
+    crowds = SoftmaxThermometer(logits=[3.0] * 64 + [-3.0] * 64, beta=2).readout
+    assert crowds["sigma"] > crowds["sigma_c"]
+    assert crowds["effective_keys"] == pytest.approx(64, abs=0.01)
+    assert crowds["liquid"] == pytest.approx(6 / 7, abs=1e-4)
+    equal, single = (SoftmaxThermometer(logits=logits, beta=100).readout["liquid"] for logits in ([0.5] * 9, [1.0, 0.0]))
+    assert (equal, single) == (pytest.approx(1), pytest.approx(0, abs=1e-9))
 
 
 # What a notebook is given

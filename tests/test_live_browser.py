@@ -136,7 +136,7 @@ def test_shows_the_numbers_that_it_computes(desk):
         f"{said['norm']:.3f}\n",
         f"in [{said['norm_low']:.3f}, {said['norm_high']:.3f}]; \u00d7 \u03b2 = {2 * said['norm']:.3f}",
         f"{said['sigma']:.2f}\n",
-        f"freezes at \u221a(2 ln 4) = {said['sigma_c']:.2f}",
+        f"Gaussian scores freeze at \u221a(2 ln 4) = {said['sigma_c']:.2f}",
     ):
         assert text in shown
     heights = figure.box.locator("rect.weight").evaluate_all("bars => bars.map(bar => Number(bar.getAttribute('height')))")
@@ -209,7 +209,7 @@ def test_keyboard_reaches_every_control(figure):
         "Number of keys K4",
         "Four logits",
         "Equal",
-        "Gaussian",
+        "128 Gaussian scores",
         "Reset",
     ]
 
@@ -277,13 +277,15 @@ def test_buttons(desk, how):
         return figure.is_right()
 
     assert push("Equal")["logits"] == [0] * 5
-    draw = push("Gaussian")["logits"]
-    assert len(set(draw)) == 5
-    assert push("Gaussian")["logits"] != draw
+    drawn = push("128 Gaussian scores")
+    draw = drawn["logits"]
+    assert (len(draw), drawn["beta"]) == (128, 1)
+    assert len(set(draw)) > 80  # of two decimals
+    assert push("128 Gaussian scores")["logits"] != draw
     assert push("Four logits")["logits"] == FOUR
     figure.beta.press("Home")
     assert push("Reset") == {"logits": [0.5, -1, 2, 0.25, 0.75], "beta": 3, "seed": 1}
-    assert push("Gaussian")["logits"] == draw
+    assert push("128 Gaussian scores")["logits"] == draw
 
 
 def test_new_keys_of_equal_ones_are_equal_and_others_are_drawn(figure):
@@ -300,15 +302,21 @@ def test_one_key_and_none_of_its_numbers_is_nan(figure):
     assert "NaN" not in figure.box.locator("dl").inner_text()
 
 
-def test_freezes_where_the_spread_passes_the_critical_one(desk):
-    spread = torch.tensor(FOUR).std(correction=0).item()
-    critical = math.sqrt(2 * math.log(4)) / spread
-    colder, warmer = (SoftmaxThermometer(beta=factor * critical).page() for factor in (1.01, 0.99))
-    page = desk.open(colder, warmer)
-    assert [Figure(page, i).box.locator(".phase").inner_text() for i in (0, 1)] == ["frozen", "liquid"]
-    tops = [Figure(page, i).box.locator(".mercury").evaluate("bar => Number(bar.getAttribute('y'))") for i in (0, 1)]
-    mark = Figure(page, 0).box.locator("line.freezing").evaluate("line => Number(line.getAttribute('y1'))")
-    assert tops[1] < mark < tops[0] < tops[1] + 3
+def test_freezes_with_the_effective_number_of_keys(desk):
+    """The word says how far, the mercury stands at the logarithm of the number, and the lowest score changes neither."""
+    figures = [SoftmaxThermometer(beta=beta) for beta in (0.01, 10, 100)] + [SoftmaxThermometer([*FOUR[:3], -3], beta=10)]
+    page = desk.open(*(figure.page() for figure in figures))
+    boxes, shares = [Figure(page, i).box for i in range(4)], [figure.readout["liquid"] for figure in figures]
+    words = [box.locator(".phase").inner_text() for box in boxes]
+    assert words == [f"{100 * (1 - share):.0f} % frozen" for share in shares]
+    assert words[0] == "0 % frozen"
+    assert words[2] == "100 % frozen"
+    assert words[1] == words[3]
+    tops = [box.locator(".mercury").evaluate("bar => Number(bar.getAttribute('y'))") for box in boxes]
+    assert (tops[2] - tops[1]) / (tops[2] - tops[0]) == pytest.approx(shares[1], abs=1e-3)
+    assert tops[3] == pytest.approx(tops[1], abs=0.1)
+    colours = [box.locator(".mercury").evaluate("bar => getComputedStyle(bar).fill") for box in boxes]
+    assert len(set(colours[:3])) == 3  # from one colour to the other, not a switch
 
 
 # The module's functions

@@ -1,5 +1,6 @@
 """Every mixer of attnlib runs the shared suite, and so does the one that CONTRIBUTING.md makes."""
 
+import dataclasses
 import re
 import sys
 import types
@@ -12,7 +13,9 @@ from mixer_suite import MixerSuite
 from torch import distributions
 
 from attnlib import EnergyAttention, SoftmaxAttention
+from attnlib.free_energy import VectorSpinAttention
 from attnlib.mean_field import Binary, MeanFieldAttention
+from attnlib.message_passing import GraphAttention, complete_edges
 
 
 class TestSoftmaxAttention(MixerSuite):
@@ -85,6 +88,65 @@ class TestMeanFieldAttentionWithANetwork(MixerSuite):
     settings: ClassVar = {"sites": 30, "onsager": "neural"}
     small: ClassVar = {"sites": 3}
     crosses = False
+
+
+class TestVectorSpinAttention(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"sites": 5}
+    crosses = False
+
+
+class TestVectorSpinAttentionWhoseCouplingsFollowTheFields(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "tanh"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithCouplingsLikeAttentions(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "softmax"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithOneMultiplier(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"sites": 5, "lengths": "total"}
+    crosses = False
+
+
+class TestVectorSpinAttentionWithOneMultiplierAndTheFieldsCouplings(MixerSuite):
+    kind = VectorSpinAttention
+    settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
+    crosses = False
+
+
+class TestGraphAttention(MixerSuite):
+    kind = GraphAttention
+    settings: ClassVar = {"empty": "error"}
+
+
+class AlongAllEdges(GraphAttention):
+    """Every query gets an edge from every key, so that all that the suite asks of masks is asked of edges."""
+
+    def forward(self, x, context=None, mask=None, *, score_bias=None):
+        return super().forward(x, context, mask, score_bias=score_bias, edge_index=self.all_edges(x, context))
+
+    def explain(self, x, context=None, mask=None):
+        record = super().explain(x, context, mask, edge_index=self.all_edges(x, context))
+        shape = (*record.weights.shape[:-1], x.shape[-2], -1)
+        return dataclasses.replace(record, weights=record.weights.reshape(shape))
+
+    @staticmethod
+    def all_edges(x, context):
+        m = (x if context is None else context).shape[-2]
+        if not x.shape[-2]:
+            return torch.zeros(2, 0, dtype=torch.int64, device=x.device)
+        return complete_edges(x.shape[-2], m, device=x.device)
+
+
+class TestGraphAttentionAlongEdges(MixerSuite):
+    kind = AlongAllEdges
+    settings: ClassVar = {"empty": "error"}
 
 
 def recipe():

@@ -182,6 +182,6 @@ def test_everything_that_is_imported_is_asked_for():
         for cell in course.code_cells(course.read(path)):
             plain = re.sub(r"^(\s*)[%!].*", r"\1pass", cell.source, flags=re.MULTILINE)
             assert imported(plain) <= package | {"google"}, f"{path.name}: {cell.source}"
-    ours = {Path(name).stem for name in tracked("tools", "tests", "experiments")} | {"benchmarks"}
+    ours = {Path(name).stem for name in tracked("tools", "tests", "experiments")} | {"benchmarks", "classroom", "experiments"}
     for name in tracked("tests/*.py", "tools/*.py", "benchmarks/*.py", "experiments/*.py"):
         assert imported((ROOT / name).read_text(encoding="utf-8")) <= named(versions.requirements()) | ours | {"attnlib"}, name

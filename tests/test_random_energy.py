@@ -119,17 +119,18 @@ def test_the_transforms_of_torch_func_work():
 
 def exact(count, sigma):
     found = random_energy(count, sigma)
-    return torch.stack([found.log_partition, found.entropy, found.participation])
+    return torch.stack([found.log_partition, found.entropy, found.participation, found.participation_variance])
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.01, 0.3, 1.0, 4.0, 15.0])
 def test_one_score_has_nothing_to_choose(sigma):
-    close(exact(1, torch.tensor(sigma, dtype=torch.float64)), torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64), atol=1e-11)
+    target = torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
+    close(exact(1, torch.tensor(sigma, dtype=torch.float64)), target, atol=1e-11)
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 10**5, 10**12])
 def test_equal_scores_share(count):
-    target = torch.tensor([math.log(count), math.log(count), 1 / count], dtype=torch.float64)
+    target = torch.tensor([math.log(count), math.log(count), 1 / count, 0.0], dtype=torch.float64)
     close(exact(count, torch.tensor(0.0, dtype=torch.float64)), target, atol=1e-12)
 
 
@@ -143,7 +144,9 @@ def test_two_scores_by_quadrature_over_their_difference(sigma):
     q = torch.sigmoid(-difference)
     log_partition = difference.abs() / 2 + torch.log1p(torch.exp(-difference.abs()))
     surprise = -torch.special.xlogy(p, p) - torch.special.xlogy(q, q)
-    target = torch.stack([gauss @ log_partition, gauss @ surprise, gauss @ (p**2 + q**2)])
+    agree = p**2 + q**2
+    variance = gauss @ agree**2 - (gauss @ agree) ** 2
+    target = torch.stack([gauss @ log_partition, gauss @ surprise, gauss @ agree, variance])
     close(exact(2, torch.tensor(sigma, dtype=torch.float64)), target, atol=1e-10)
 
 
@@ -159,6 +162,7 @@ def test_sampling_agrees_within_its_error_bars(count, sigma, draws):
         weights = log_weights.exp()
         found.append(torch.stack([scores.logsumexp(-1), -(weights * log_weights).sum(-1), weights.square().sum(-1)]))
     found = torch.cat(found, -1)
+    found = torch.cat([found, (found[-1:] - found[-1:].mean()).square() * draws / (draws - 1)])  # its mean is the variance
     bars = found.std(-1) / draws**0.5
     off = (found.mean(-1) - exact(count, torch.tensor(sigma, dtype=torch.float64))).abs() / bars
     assert bool((off < 4).all()), off
@@ -176,9 +180,10 @@ def test_the_derivative_of_log_z_is_the_one_that_integration_by_parts_gives(coun
 
 @given(st.integers(2, 10**8), st.floats(0.0, 6.0))
 def test_within_bounds(count, sigma):
-    log_partition, average, participation = exact(count, torch.tensor(sigma, dtype=torch.float64))
+    log_partition, average, participation, variance = exact(count, torch.tensor(sigma, dtype=torch.float64))
     assert -1e-9 <= average <= math.log(count) + 1e-9
     assert 1 / count - 1e-12 <= participation <= 1 + 1e-12
+    assert 0 <= variance <= participation * (1 - participation) + 1e-12  # of what lies between 0 and 1
     assert math.log(count) - 1e-9 <= log_partition <= math.log(count) + sigma**2 / 2 + 1e-9  # Jensen, both ways
 
 
@@ -210,11 +215,24 @@ def test_more_keys_come_nearer_to_the_limit():
     assert gaps[-1] > 0
 
 
+def test_frozen_weights_do_not_self_average():
+    """Beyond freezing the variance tends to Y (1 - Y) / 3, as slowly as the mean tends to Y; before it, to zero."""
+    ratio = torch.tensor([0.5, 1.5, 2.5], dtype=torch.float64)
+    found = [random_energy(m, ratio * freezing_scale(m)) for m in (10**2, 10**4, 10**8, 10**16, 10**32)]
+    liquid, *frozen = torch.stack([each.participation_variance for each in found]).T
+    assert bool((liquid.diff() < 0).all())
+    assert liquid[-1] < 1e-20
+    for row, r in zip(frozen, (1.5, 2.5), strict=True):
+        limit = (1 - 1 / r) / r / 3
+        assert abs(row[-1] / limit - 1) < 0.05
+        assert bool(((row - limit).abs()[1:] < (row - limit).abs()[0]).all())
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_dtype_and_shape_follow_sigma(dtype):
     sigma = torch.tensor([[0.5, 1.0, 2.0]], dtype=dtype)
     found = random_energy(100, sigma)
-    for values in (found.log_partition, found.entropy, found.participation):
+    for values in (found.log_partition, found.entropy, found.participation, found.participation_variance):
         assert values.dtype == dtype
         assert values.shape == (1, 3)
     close(found.entropy.double(), random_energy(100, sigma.double()).entropy, atol=20 * LOOSE[dtype])

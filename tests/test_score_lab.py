@@ -16,6 +16,7 @@ pytest.importorskip("anywidget", reason="anywidget is not installed: pip install
 import traitlets
 
 from attnlib.live import FigureError, ScoreLab
+from attnlib.softmax import freezing_width
 
 SIXTY_KB = 60_000
 BAD = [
@@ -126,6 +127,7 @@ def test_readout_against_definitions(settings):
     assert said["entropy_ratio"] * math.log(figure.count) == pytest.approx(said["entropy"], **tight)
     assert 1 / said["effective_keys"] == pytest.approx(said["participation"], **tight)
     assert said["participation"] == pytest.approx((law.probs @ law.probs).item(), **tight)
+    assert figure.count ** said["liquid"] == pytest.approx(said["effective_keys"], **tight)
     assert said["largest"] == max(said["weights"])
     assert said["rank"] == sorted(said["scores"], reverse=True).index(said["scores"][0]) + 1
     others = scores[1:]
@@ -153,10 +155,10 @@ def test_the_spread_is_what_theory_expects():
 
 
 def test_unscaled_attention_freezes_at_twice_the_logarithm_and_scaled_attention_does_not():
-    critical = 2 * math.log(500)
-    assert not ScoreLab(math.floor(critical), 500).readout["frozen"]
-    assert ScoreLab(math.ceil(critical), 500).readout["frozen"]
-    assert not ScoreLab(512, 2, scaled=True).readout["frozen"]
+    assert freezing_width(500) == pytest.approx(ScoreLab(8, 500).readout["sigma_c"] ** 2)
+    narrow, wide = ([ScoreLab(width, 500, seed=seed).readout["liquid"] for seed in range(9)] for width in (2, 200))
+    narrow, wide = (sum(shares) / 9 for shares in (narrow, wide))
+    assert narrow > 0.7 > 0.2 > wide
     wide = [ScoreLab(512, 64, scaled=scaled).readout["effective_keys"] for scaled in (False, True)]
     assert wide[0] < 2 < 20 < wide[1]
 
@@ -186,7 +188,8 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     assert f"keys {said['effective_keys']:.2f} of {figure.count}" in words
     paths = {path.get("fill"): path.get("d") for path in drawn.iter("{http://www.w3.org/2000/svg}path")}
     tall = [float(height) for height in re.findall(r"v-([\d.]+)h", paths["#0072b2"])]
-    counts = [count for count in said["counts"] if count]
+    reach = 2 * 40 / said["sigma_law"]  # of the axis, in bins
+    counts = [n for i, n in enumerate(said["counts"]) if n and abs(said["first_bin"] + i + 0.5) + 0.4 <= reach]
     assert [height / tall[0] for height in tall] == pytest.approx([count / counts[0] for count in counts], rel=0.15)
     largest = sorted(said["weights"], reverse=True)[:32]
     heights = [float(height) / 144 for height in re.findall(r"v-([\d.]+)h", paths["#d55e00"])]

@@ -190,7 +190,7 @@ def test_shows_the_numbers_that_it_computes(desk):
             f"{100 * said['entropy_ratio']:.0f} % of ln 40",
         ):
             assert text in shown
-        assert lab.box.locator(".phase").inner_text() == ("frozen" if said["frozen"] else "liquid")
+        assert lab.box.locator(".phase").inner_text() == f"{100 * (1 - said['liquid']):.0f} % frozen"
 
 
 @pytest.mark.parametrize("settings", [START, START | {"dimension": 512, "count": 512, "correlation": 0.8, "scaled": True}])
@@ -203,16 +203,45 @@ def test_bars_are_drawn_to_scale(desk, settings):
         return lab.box.locator(kind).evaluate_all(script, list(names))
 
     counts = [height for (height,) in read("rect.count", "height")]
-    assert np.array(counts) / max(counts) == pytest.approx(np.array(said["counts"]) / max(said["counts"]), abs=1e-9)
+    bins = [i for i, number in enumerate(said["counts"]) if number]
+    drawn = np.array([said["counts"][i] for i in bins])
+    assert np.array(counts) / max(counts) == pytest.approx(drawn / max(drawn), abs=1e-9)
     largest = np.array(sorted(said["weights"], reverse=True)[:32])
     heights = [height for (height,) in read("rect.weight", "height")]
     assert np.array(heights) / heights[0] == pytest.approx(largest / largest[0], abs=1e-9)
     assert lab.box.locator("rect.weight").nth(said["rank"] - 1).get_attribute("class") == "weight marked"
-    bars, ((marked, low, high),) = read("rect.count", "x", "width"), [[at for (at,) in read("line.marked,line.freezing", "x1")]]
-    slot = bars[1][0] - bars[0][0]
-    zero = bars[0][0] - 0.08 * slot - slot * said["first_bin"]
-    places = sorted((at - zero) * said["sigma_law"] / 2 / slot for at in (marked, low, high))
-    assert places == pytest.approx(sorted([said["scores"][0], -said["sigma_c"], said["sigma_c"]]), abs=1e-9)
+    bars, (low, high) = read("rect.count", "x", "width"), [at for (at,) in read("line.freezing", "x1")]
+    ((marked,),) = read("line.marked", "x1")
+    unit, zero = (high - low) / 2 / said["sigma_c"], (low + high) / 2  # the freezing scale stands on both sides
+    assert marked - zero == pytest.approx(said["scores"][0] * unit, abs=1e-6)
+    edges = [(said["first_bin"] + i + part) * said["sigma_law"] / 2 for i in bins for part in (0.08, 0.92)]
+    found = [at for x, width in bars for at in (x - zero, x + width - zero)]
+    assert np.array(found) / unit == pytest.approx(np.array(edges), abs=1e-6)
+
+
+def test_the_bell_widens_on_an_axis_that_stays(desk):
+    """The freezing scale stands still, the curve widens with the root of the width, what lies beyond the axis is counted."""
+    figures = [ScoreLab(width, 40, 1.0, seed=2) for width in (8, 32, 512)]
+    page = desk.open(*(figure.page() for figure in figures))
+    labs = [Lab(page, i) for i in range(3)]
+    lines = [
+        lab.box.locator("line.freezing").evaluate_all("lines => lines.map(line => line.getAttribute('x1'))") for lab in labs
+    ]
+    assert lines[0] == lines[1] == lines[2]
+    for lab, figure in zip(labs, figures, strict=True):
+        path = lab.box.locator("path.law").get_attribute("d")
+        x, y = np.array([[float(z) for z in point.split()] for point in path[1:].split("L")]).T
+        (low, high), said = map(float, lines[0]), figure.readout
+        scores = (x - (low + high) / 2) * said["sigma_c"] / (high - low) * 2
+        fall = np.log((200 - y[64]) / (200 - np.clip(y, None, 199.9)))  # of the curve from its top
+        inner = abs(scores) < 1.5 * said["sigma_law"]
+        assert fall[inner] == pytest.approx(scores[inner] ** 2 / 2 / said["sigma_law"] ** 2, abs=0.03)
+        beyond = sum(abs(score) > 40 for score in said["scores"][1:])
+        title = lab.box.locator("text.name").first.text_content()
+        assert title == "scores q\u00b7k: how many keys" + (f"; {beyond} beyond" if beyond else "")
+    assert labs[2].box.locator("text.word", has_text=f"marked key: {figures[2].readout['scores'][0]:.0f}").count() == 1
+    bars = labs[2].box.locator("rect.count").evaluate_all("bars => bars.map(bar => bar.getBBox().x + bar.getBBox().width)")
+    assert max(bars) <= labs[2].box.locator("svg").first.evaluate("svg => svg.clientWidth")
 
 
 def test_the_curve_is_the_normal_law(desk):
@@ -220,10 +249,10 @@ def test_the_curve_is_the_normal_law(desk):
     figure = ScoreLab(**START)
     lab, said = Lab(desk.open(figure.page())), figure.readout
     path = lab.box.locator("path.law").get_attribute("d")
-    x, y = np.array([[float(z) for z in point.split()] for point in path[1:].split("L")]).T
-    bar = lab.box.locator("rect.count").nth(int(np.argmax(said["counts"])))
-    one = float(bar.get_attribute("height")) / max(said["counts"])
-    density, bins = (y.max() - y) / one, (x - x[0]) * len(said["counts"]) / (x[-1] - x[0]) + said["first_bin"]
+    y = np.array([float(point.split()[1]) for point in path[1:].split("L")])
+    heights = lab.box.locator("rect.count").evaluate_all("bars => bars.map(bar => Number(bar.getAttribute('height')))")
+    one = max(heights) / max(said["counts"])
+    density, bins = (200 - y) / one, np.linspace(-1, 1, 129) * min(8, 80 / said["sigma_law"])
     assert np.trapezoid(density, bins) == pytest.approx(39, rel=0.01)
     assert np.trapezoid(density * bins**2, bins) / 39 == pytest.approx(4, rel=0.02)  # a bin is half a standard deviation
 

@@ -13,7 +13,8 @@ HERE = Path(__file__).parent
 NUMERIC = [
     *("test_softmax", "test_online_softmax", "test_random_energy", "test_scores", "test_attention", "test_memory"),
     *("test_hopfield", "test_associative"),
-    *("test_ising", "test_priors"),
+    *("test_ising", "test_priors", "test_free_energy"),
+    *("test_graphs", "test_beliefs", "test_amp"),
 ]
 SUPPORT = ["draw.py", "conftest.py"]
 

@@ -10,7 +10,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize(("file", "least"), [("traced_mixers.py", 56), ("traced_fixed_points.py", 6)])
+@pytest.mark.parametrize(("file", "least"), [("traced_mixers.py", 56), ("traced_fixed_points.py", 7)])
 def test_it_compiles_and_exports(file, least):
     command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", file]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)

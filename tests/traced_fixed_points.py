@@ -1,9 +1,10 @@
-"""Compiled fixed points. Run by test_traced.py, without the run-time checks of shapes."""
+"""Compiled fixed points and saddle points. Run by test_traced.py, without the run-time checks of shapes."""
 
 import pytest
 import torch
 from draw import close, normal
 
+from attnlib.free_energy import saddle_point
 from attnlib.mean_field import fixed_point
 
 
@@ -21,4 +22,19 @@ def test_a_compiled_fixed_point_has_its_derivatives(method, steps, at_solution):
     expected = solve(offset, start)
     close(found, expected, atol=1e-10)
     (slope,), (wanted,) = (torch.autograd.grad((weights * z).sin().sum(), offset) for z in (found, expected))
+    close(slope, wanted, atol=1e-9)
+
+
+def test_a_compiled_saddle_point_has_its_derivatives_from_a_start_at_the_solution():
+    upper, h = normal(4, 4).triu(1) / 3, normal(4, 2, seed=1, grad=True)
+    J, weights = upper + upper.mT, normal(4, seed=2)
+    start = saddle_point(J, h.detach()).z
+
+    def solve(h):
+        return saddle_point(J, h, start=start, max_steps=2).z
+
+    torch.compiler.reset()
+    found, expected = torch.compile(solve, fullgraph=True, backend="aot_eager")(h), solve(h)
+    close(found, expected, atol=1e-10)
+    (slope,), (wanted,) = (torch.autograd.grad((weights * z).sin().sum(), h) for z in (found, expected))
     close(slope, wanted, atol=1e-9)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import faulthandler
+import inspect
 import re
 import signal
 import typing
@@ -90,7 +91,7 @@ def _same_bits(a: Tensor, b: Tensor) -> bool:
 def judge(attempt: Attempt) -> str | None:
     """None, or what is wrong with what came of the attempt."""
     documented = (ValueError, *((NotImplementedError,) if _abstract(attempt.entry) else ()))
-    documented += (ConvergenceError,) if "on_failure" in attempt.entry.parameters else ()
+    documented += (ConvergenceError,) if _solves(attempt.entry) else ()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -116,6 +117,12 @@ def judge(attempt: Attempt) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return fault or wrong_types(call, result) or _wrong_numbers(attempt, call, result)
+
+
+def _solves(entry: Entry) -> bool:
+    """Whether it is a solver, or a method of a module that was made as one."""
+    made = Entry("made", entry.owner) if inspect.isclass(entry.owner) and issubclass(entry.owner, nn.Module) else entry
+    return "on_failure" in entry.parameters or "on_failure" in made.parameters
 
 
 def _wrong_numbers(attempt: Attempt, call: Call, result: object) -> str | None:

@@ -17,7 +17,8 @@ _FOLDER = files("attnlib.data") / "results"
 def recorded(name: str) -> dict[str, Any]:
     """Read what an experiment measured, with the command, the date, the seeds and the versions behind it.
 
-    Takes the name of a script in ``experiments/``, such as ``"associative_capacity"``. Raises ValueError for another name.
+    Takes the name of a script in ``experiments/``, such as ``"associative_capacity"``, or of a benchmark that a page shows.
+    Raises ValueError for another name.
 
     >>> found = recorded("associative_capacity")
     >>> found["title"], found["command"]

@@ -19,9 +19,15 @@ PAGES = {
     "3a": "attnlib.exercises.associative_memory",
     "3b": "attnlib.exercises.gradient_step",
     "3c": "attnlib.exercises.flatland",
+    "3d": "attnlib.exercises.energy_attention",
     "4a": "attnlib.exercises.mean_field_tap",
     "4b": "attnlib.exercises.implicit_attention",
     "4c": "attnlib.exercises.spin_classifier",
+    "5a": "attnlib.exercises.vector_spins",
+    "5b": "attnlib.exercises.where_z_sticks",
+    "5c": "attnlib.exercises.vector_spin_attention",
+    "6a": "attnlib.exercises.graph_attention",
+    "6b": "attnlib.exercises.beliefs",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 

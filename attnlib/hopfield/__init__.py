@@ -19,12 +19,14 @@ from attnlib.hopfield.probability import (
 )
 from attnlib.hopfield.recall import Recall, classical_recall, dense_recall
 from attnlib.hopfield.storage import flip_spins, random_patterns, storage_sweep, storage_trial
+from attnlib.hopfield.transitions import PottsCouplings, potts_couplings, splitting_beta
 
 __all__ = [
     "Descent",
     "EnergyAttention",
     "EnergyRecord",
     "FixedPoints",
+    "PottsCouplings",
     "Recall",
     "classical_energy",
     "classical_local_field",
@@ -45,7 +47,9 @@ __all__ = [
     "hopfield_mixture_weights",
     "hopfield_sample",
     "hopfield_update",
+    "potts_couplings",
     "random_patterns",
+    "splitting_beta",
     "storage_sweep",
     "storage_trial",
 ]

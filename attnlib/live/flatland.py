@@ -12,6 +12,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnlib import hopfield
 from attnlib._convergence import ConvergenceWarning
 from attnlib.attention import attention_weights
 from attnlib.hopfield import descend, find_fixed_points, hopfield_energy, hopfield_update
@@ -247,47 +248,15 @@ class Flatland(LiveFigure):
 
 
 def splitting_beta(memories: Iterable[Sequence[float | int]] | Tensor) -> float | None:
-    r"""The smallest inverse temperature at which starts at the memories come to rest in more than one place.
-
-    Below it everything averages. It is found by steps of a tenth and bisection, to one part in ten thousand; None if it lies
-    above the slider. Where one need not look: a distribution between points at most D apart has, along any line, a variance of
-    at most :math:`D^2/4`, so that attention contracts for :math:`\beta < 4/D^2`, and the place of rest is unique.
+    """Where a second valley appears, as :func:`attnlib.hopfield.splitting_beta` has it; None if that is beyond the slider.
 
     >>> round(splitting_beta([[2.0, 0.0], [-2.0, 0.0]]), 3)  # two opposite memories: a magnet, critical at 1 / |x|^2
     0.25
     """
     memory = torch.as_tensor(memories, dtype=torch.float64)
-    apart = torch.cdist(memory, memory).max().item()
-    low = 4 / apart**2 if apart else math.inf
-    if low >= COLDEST:
-        return None
-    high = low
-    while not _splits(memory, high):
-        low, high = high, 1.1 * high
-        if low > COLDEST:
-            return None
-    while high / low > 1.0001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _splits(memory, middle) else (middle, high)
-    return math.sqrt(low * high)
-
-
-def _splits(memory: Tensor, beta: float) -> bool:
-    """Do the memories, as starts, come to rest in more than one place? Slow ones get more time, for 6,000 steps."""
-    unit, moving = memory.norm(dim=-1).max().item(), memory
-    places: list[Tensor] = []
-    for _ in range(30):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = find_fixed_points(moving, memory, beta=beta, tolerance=1e-3, max_steps=200, on_failure="warn")
-        resting = found.residuals <= 1e-9 * unit
-        places = [*places, *found.states[resting]]
-        if len(places) and any((place - places[0]).norm() > 1e-4 * unit for place in places):
-            return True
-        if resting.all():
-            return False
-        moving = hopfield_update(found.states[~resting], memory, beta=beta)
-    return False
+    most = COLDEST * torch.cdist(memory, memory).max().item() ** 2 / 4  # in units of the least that is possible
+    found = hopfield.splitting_beta(memory, coldest=most) if most >= 1 else None
+    return found if found is None or found <= COLDEST else None
 
 
 def _rests(state: Tensor, memory: Tensor, beta: float) -> dict[str, Any]:

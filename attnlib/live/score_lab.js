@@ -1,6 +1,6 @@
 /* The score lab: one query, K keys, and what their width, a correlation and the scale make of scores and weights. */
 
-const { LEAST, MOST, MOST_BARS } = kit.constants;
+const { LEAST, MOST, MOST_BARS, REACH } = kit.constants;
 let table = { seed: -1, normals: [] };
 
 /* Rows of 512 normal numbers, the query's and then the keys': a wider or a longer draw begins with the smaller one. */
@@ -44,7 +44,6 @@ export function measure({ dimension, count, correlation, scaled, seed }) {
     sigma_law: law,
     sigma_query: beta * Math.sqrt(square),
     sigma_c,
-    frozen: law > sigma_c,
     first_bin,
     counts,
     marked_law,
@@ -53,6 +52,7 @@ export function measure({ dimension, count, correlation, scaled, seed }) {
     largest: Math.max(...weights),
     participation,
     effective_keys: 1 / participation,
+    liquid: -Math.log(participation) / Math.log(count),
     entropy,
     entropy_ratio: entropy / Math.log(count),
   };
@@ -72,6 +72,8 @@ const STYLE = `
 .marked { fill: var(--c); stroke: var(--c); }
 line.marked { stroke-width: 2.5; }
 .range { stroke: var(--c); stroke-width: 5; opacity: 0.45; }
+.phase { background: linear-gradient(90deg, var(--field) var(--liquid), var(--tint) var(--liquid)); }
+.phase::before { background: color-mix(in oklab, var(--b) var(--liquid), var(--a)); }
 `;
 
 /* A slider for integers from 2 to 512 on a logarithmic scale, that leads at least one further. */
@@ -126,37 +128,41 @@ function render({ model, el }) {
   const text = (kind, x, y, words, anchor = "start") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
   const line = (kind, x1, y1, x2, y2) => kit.svg("line", { class: kind, x1, y1, x2, y2 });
 
-  /* The histogram of the others, its law, the freezing scale on both sides, and the marked key with its own law. */
+  /* The histogram of the others, its law, the freezing scale on both sides, and the marked key with its own law. The axis of
+     the scores is always the same, so that the bell widens with the vectors; what lies beyond it is counted in words. */
   function histogram(width, now) {
     const { counts, first_bin, sigma_law, sigma_c, scores, marked_law, marked_sigma } = readout;
     const expected = (now.count - 1) / Math.sqrt(8 * Math.PI), tall = 1.04 * Math.max(expected, ...counts);
-    const [from, to] = [first_bin, first_bin + counts.length].map((bin) => (bin * sigma_law) / 2);
-    const tick = kit.round((to - from) / (width / 50)), step = Math.max(kit.round(tall / 3), 1);
+    const [from, to] = [-REACH, REACH], step = Math.max(kit.round(tall / 3), 1);
     const levels = Array.from({ length: Math.floor(tall / step) + 1 }, (_, i) => i * step);
     const frame = kit.plot({
       left: PLOT.left, top: PLOT.top, width: width - PLOT.left - PLOT.right, height: PLOT.scores,
-      x: { from, to, ticks: kit.ticks({ from, to }, width / 50), format: (score) => kit.numeral(score, tick < 1 ? 1 : 0) },
+      x: { from, to, ticks: kit.ticks({ from, to }, 5), format: (score) => kit.numeral(score, 0) },
       y: { from: 0, to: tall, ticks: levels, format: String },
     });
-    const { toX, toY } = frame, right = width - PLOT.right, slot = toX(sigma_law / 2) - toX(0);
-    const inside = (x) => Math.max(PLOT.left, Math.min(right, x));
-    const curve = Array.from({ length: 4 * counts.length + 1 }, (_, i) => {
-      const bin = i / 4 + first_bin;
+    const { toX, toY } = frame, right = width - PLOT.right, inside = (x) => Math.max(PLOT.left, Math.min(right, x));
+    const far = Math.min(2 * to / sigma_law, 8), curve = Array.from({ length: 129 }, (_, i) => {
+      const bin = ((i - 64) / 64) * far;
       return [(bin * sigma_law) / 2, expected * Math.exp(-(bin ** 2) / 8)];
     });
-    const marked = toX(scores[0]), late = marked > right - 76;
+    const bars = counts.flatMap((number, i) => {
+      const [begin, end] = [0.08, 0.92].map((part) => inside(toX(((first_bin + i + part) * sigma_law) / 2)));
+      const box = { x: begin, width: end - begin, y: toY(number), height: FLOOR - toY(number) };
+      return number && end > begin ? [kit.svg("rect", { class: "count", ...box })] : [];
+    });
+    const beyond = scores.slice(1).filter((score) => Math.abs(score) > to).length;
+    const name = now.scaled ? "scores q\u00b7k/\u221ad: how many keys" : "scores q\u00b7k: how many keys";
+    const marked = inside(toX(scores[0])), late = marked > right - 76, out = Math.abs(scores[0]) > to;
     return [
-      text("name", 0, 11, now.scaled ? "scores q\u00b7k/\u221ad: how many keys" : "scores q\u00b7k: how many keys"),
+      text("name", 0, 11, beyond ? `${name}; ${beyond} beyond` : name),
       ...frame.axes(),
-      ...counts.map((number, i) => kit.svg("rect", {
-        class: "count", x: PLOT.left + (i + 0.08) * slot, width: 0.84 * slot, y: toY(number), height: FLOOR - toY(number),
-      })),
+      ...bars,
       ...[-sigma_c, sigma_c].map((score) => line("freezing", toX(score), 33, toX(score), FLOOR)),
       frame.line(curve, "ink", { class: "law" }),
       line("range", inside(toX(marked_law - marked_sigma)), FLOOR, inside(toX(marked_law + marked_sigma)), FLOOR),
       line("marked", marked, 38, marked, FLOOR),
       text("word", toX(0), 29, "\u00b1\u221a(2 ln K)", "middle"),
-      text("word", marked + (late ? -5 : 5), 48, "marked key", late ? "end" : "start"),
+      text("word", marked + (late ? -5 : 5), 48, out ? `marked key: ${kit.numeral(scores[0], 0)}` : "marked key", late ? "end" : "start"),
     ];
   }
 
@@ -198,8 +204,8 @@ function render({ model, el }) {
     rows.effective.set(share, `1/Y\u2082, Y\u2082 = \u03a3p\u00b2 = ${long(readout.participation)}`, { to: effective_keys / now.count });
     const part = `${(100 * readout.entropy_ratio).toFixed(0)} % of ln ${now.count}`;
     rows.entropy.set(`${long(readout.entropy)} nats`, part, { to: readout.entropy_ratio });
-    phase.textContent = readout.frozen ? "frozen" : "liquid";
-    ground.body.classList.toggle("frozen", readout.frozen);
+    phase.textContent = `${(100 * (1 - readout.liquid)).toFixed(0)} % frozen`;
+    ground.body.style.setProperty("--liquid", `${(100 * readout.liquid).toFixed(1)}%`);
     picture.setAttribute(
       "aria-label", `Histogram of scores, spread ${short(sigma)}, and the weights they give, the largest ${long(readout.largest)}`,
     );

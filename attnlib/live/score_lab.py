@@ -18,6 +18,9 @@ LEAST, MOST = 2, 512
 MOST_BARS = 32
 """So many of the largest weights are drawn."""
 
+REACH = 40
+"""The axis of the scores ends here on both sides, whatever is drawn: the bell of wide vectors is to look wide."""
+
 
 class ScoreLab(LiveFigure):
     r"""One random query, K random keys: the histogram of their scores beside its law, and the weights the scores give.
@@ -37,11 +40,11 @@ class ScoreLab(LiveFigure):
         FigureError: a ValueError; a trait out of its range. The trait keeps its old value.
 
     >>> figure = ScoreLab(dimension=128, count=32)
-    >>> round(figure.readout["sigma_law"], 2), round(figure.readout["sigma_c"], 2), figure.readout["frozen"]
-    (11.31, 2.63, True)
+    >>> round(figure.readout["sigma_law"], 2), round(figure.readout["sigma_c"], 2), round(figure.readout["liquid"], 2)
+    (11.31, 2.63, 0.2)
     """
 
-    constants: ClassVar[dict[str, Any]] = {"LEAST": LEAST, "MOST": MOST, "MOST_BARS": MOST_BARS}
+    constants: ClassVar[dict[str, Any]] = {"LEAST": LEAST, "MOST": MOST, "MOST_BARS": MOST_BARS, "REACH": REACH}
     dimension = traitlets.Int(64).tag(sync=True)
     count = traitlets.Int(64).tag(sync=True)
     correlation = traitlets.Float(0.0).tag(sync=True)
@@ -98,14 +101,15 @@ class ScoreLab(LiveFigure):
         ``mean_error``); ``sigma_query``, what is expected given this query: beta times its length; ``counts`` of the
         histogram, in bins as wide as half of ``sigma_law``, of which the first begins at ``first_bin`` times that. Of the
         marked key: ``marked_law`` and ``marked_sigma``, expected mean and standard deviation of its score, and ``rank``.
-        ``sigma_c``: where Gaussian scores of as many keys freeze, and ``frozen``, whether ``sigma_law`` is larger;
-        ``largest`` weight; ``participation``, ``effective_keys``, ``entropy`` in nats and ``entropy_ratio``, in ln K.
+        ``sigma_c``: where Gaussian scores of as many keys freeze; ``largest`` weight; ``participation``, ``effective_keys`` and
+        ``liquid``, the logarithm of that number in units of ln K; ``entropy`` in nats and ``entropy_ratio``, in ln K.
         """
         query, key = self.draw()
         scores = self.beta * dot_scores(query, key)[0]
         weights = attention_weights(query, key, beta=self.beta)[0]
         law = self.beta * math.sqrt(self.dimension)
         others, sigma_c, shared = scores[1:], freezing_scale(self.count), entropy(weights).item()
+        effective = effective_number(weights).item()
         marked, error = self.beta * self.dimension * self.correlation, law * math.sqrt(1 + self.correlation * self.correlation)
         bins = torch.floor(2 * scores / law).long()
         first, last = min(int(bins.min()), -8), max(int(bins.max()), 7, math.floor(2 * (marked + error) / law))
@@ -118,7 +122,6 @@ class ScoreLab(LiveFigure):
             "sigma_law": law,
             "sigma_query": self.beta * query.norm().item(),
             "sigma_c": sigma_c,
-            "frozen": law > sigma_c,
             "first_bin": first,
             "counts": torch.bincount(bins[1:] - first, minlength=last - first + 1).tolist(),
             "marked_law": marked,
@@ -126,7 +129,8 @@ class ScoreLab(LiveFigure):
             "rank": 1 + int((others > scores[0]).sum()),
             "largest": weights.max().item(),
             "participation": participation_ratio(weights).item(),
-            "effective_keys": effective_number(weights).item(),
+            "effective_keys": effective,
+            "liquid": math.log(effective) / math.log(self.count),
             "entropy": shared,
             "entropy_ratio": shared / math.log(self.count),
         }
@@ -147,7 +151,7 @@ class ScoreLab(LiveFigure):
         said = self.readout
         lines = [
             f"spread of the scores {said['sigma']:.2f}, by theory {said['sigma_law']:.2f}; freezing at {said['sigma_c']:.2f} "
-            f"(dotted): {'frozen' if said['frozen'] else 'liquid'}",
+            f"(dotted); the weights are {100 * (1 - said['liquid']):.0f} % frozen",
             f"largest weight {said['largest']:.2f}, of the marked key (green) {said['weights'][0]:.2f}; effective number of "
             f"keys {said['effective_keys']:.2f} of {self.count}; entropy {said['entropy']:.2f} nats",
             "A still picture. Run the cell, or allow JavaScript, to change width, keys, correlation and scale.",
@@ -179,16 +183,20 @@ def _bars(heights: list[float] | list[int], left: float | int, slot: float, scal
 
 def _histogram(said: dict[str, Any], count: int) -> str:
     """Bars for the other keys, the curve that theory expects, the freezing scale, and in green the marked key: 340 wide."""
-    counts, slot = said["counts"], 340 / len(said["counts"])
+    slot, first = (
+        85 / REACH * said["sigma_law"],
+        said["first_bin"],
+    )  # a bin is half of sigma_law
     expected = (count - 1) / math.sqrt(8 * math.pi)  # at the top of the curve, in keys per bin
-    scale = 144 / max(*counts, expected)
-    places = [i / 4 for i in range(4 * len(counts) + 1)]
-    curve = (expected * math.exp(-((place + said["first_bin"]) ** 2) / 8) for place in places)
-    path = "L".join(f"{20 + slot * place:.1f} {192 - scale * height:.1f}" for place, height in zip(places, curve))
+    scale, far = 144 / max(*said["counts"], expected), 170 / slot
+    shown = [number if abs(first + i + 0.5) + 0.4 <= far else 0 for i, number in enumerate(said["counts"])]
+    places = [min(far, 8.0) * (i / 64 - 1) for i in range(129)]
+    curve = (expected * math.exp(-(place**2) / 8) for place in places)
+    path = "L".join(f"{190 + slot * place:.1f} {192 - scale * height:.1f}" for place, height in zip(places, curve))
     marks = (said["scores"][0], -said["sigma_c"], said["sigma_c"])
-    marked, low, high = (20 + slot * (2 * score / said["sigma_law"] - said["first_bin"]) for score in marks)
+    marked, low, high = (190 + 170 * max(-1.0, min(1.0, score / REACH)) for score in marks)
     return (
-        f'<path d="{_bars(counts, 20, slot, scale)}" fill="#0072b2"/><path d="M20 192h340" stroke="#525e6d"/>'
+        f'<path d="{_bars(shown, 190 + slot * first, slot, scale)}" fill="#0072b2"/><path d="M20 192h340" stroke="#525e6d"/>'
         f'<path d="M{path}" fill="none" stroke="#1d2733" stroke-width="1.5"/>'
         f'<path d="M{low:.1f} 192V44M{high:.1f} 192V44" stroke="#1d2733" stroke-dasharray="2 3"/>'
         f'<path d="M{marked:.1f} 192V44" stroke="#009e73" stroke-width="3"/>'

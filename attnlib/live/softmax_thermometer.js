@@ -27,7 +27,8 @@ export function spectralNorm(weights) {
   return (low + high) / 2;
 }
 
-/* Every number that the figure shows. Sigma is the standard deviation of beta times the logits, over the keys. */
+/* Every number that the figure shows. Liquid: 1 when all keys share the weight equally, 0 when one key has it all. Sigma: the
+   standard deviation of beta times the logits over the keys; sigma_c: where Gaussian scores of as many keys freeze. */
 export function measure(logits, beta) {
   const { weights, entropy } = boltzmann(logits, beta);
   const keys = logits.length;
@@ -44,6 +45,7 @@ export function measure(logits, beta) {
     entropy_ratio: keys > 1 ? entropy / Math.log(keys) : 1,
     participation,
     effective_keys: 1 / participation,
+    liquid: keys > 1 ? -Math.log(participation) / Math.log(keys) : 1,
     norm: spectralNorm(weights),
     norm_low: low,
     norm_high: Math.min(2 * low, 0.5),
@@ -76,12 +78,12 @@ svg .value { paint-order: stroke; stroke: var(--ground); stroke-width: 3px; }
 .side { align-items: center; display: flex; gap: 10px; min-width: 0; }
 .side svg { flex: none; }
 .glass { fill: var(--field); stroke: var(--rule); }
-.ice { fill: var(--tint); }
-.mercury, .bulb { fill: var(--b); }
-.frozen .mercury, .frozen .bulb { fill: var(--a); }
+.ice { fill: url(#ice); }
+.ice stop, #ice stop { stop-color: var(--a); }
+.mercury, .bulb { fill: color-mix(in oklab, var(--b) var(--liquid), var(--a)); }
+.phase { background: linear-gradient(90deg, var(--field) var(--liquid), var(--tint) var(--liquid)); }
+.phase::before { background: color-mix(in oklab, var(--b) var(--liquid), var(--a)); }
 .tick { stroke: var(--quiet); }
-.freezing { stroke: var(--ink); stroke-width: 1.5; }
-svg .freezing-name { fill: var(--ink); font-weight: 600; }
 dl { flex: 1; }
 dd.bar i { background: var(--c); }
 dd.bar i + i { background: var(--ink); }
@@ -90,35 +92,37 @@ dd.bar i + i { background: var(--ink); }
 .glide rect { transition: y 0.25s, height 0.25s; }
 `;
 
-/* The thermometer: temperature in units of the freezing temperature, on a logarithmic scale from 1/8 to 8. */
+/* The thermometer: the effective number of keys, on a logarithmic scale from one key to all. */
 function thermometer() {
-  const [top, bottom, x] = [14, 252, 20];
-  const place = (doublings) => top + ((3 - doublings) / 6) * (bottom - top);
+  const [top, bottom, x] = [24, 250, 20];
+  const place = (liquid) => bottom - liquid * (bottom - top);
   const mercury = kit.svg("rect", { class: "mercury", x: x - 4, width: 8 });
-  const ticks = ["1/8", "1/4", "1/2", "1", "2", "4", "8"].flatMap((name, i) => {
-    const y = place(i - 3), kind = name === "1" ? "freezing" : "tick";
-    return [
-      kit.svg("line", { class: kind, x1: name === "1" ? x - 11 : x + 9, x2: x + 15, y1: y, y2: y }),
-      kit.svg("text", { class: `${kind}-name`, x: x + 20, y: y + 4 }, name),
-    ];
+  const shares = [0, 0.25, 0.5, 0.75, 1], names = shares.map((share) => kit.svg("text", { x: x + 20, y: place(share) + 4 }));
+  const ticks = shares.map((share) => {
+    return kit.svg("line", { class: "tick", x1: x + 9, x2: x + 15, y1: place(share), y2: place(share) });
   });
   const element = kit.svg(
     "svg",
-    { class: "gauge", width: 80, height: 300, role: "img", "aria-label": "Temperature in units of the freezing temperature" },
-    kit.svg("text", { class: "name", x: -4, y: -8 }, "temperature"),
+    { class: "gauge", width: 80, height: 300, role: "img", "aria-label": "Effective number of keys, from one to all" },
+    kit.svg(
+      "linearGradient", { id: "ice", x1: 0, x2: 0, y1: 0, y2: 1 },
+      kit.svg("stop", { offset: 0.1, "stop-opacity": 0 }), kit.svg("stop", { offset: 1, "stop-opacity": 0.4 }),
+    ),
+    kit.svg("text", { class: "name", x: -4, y: -8 }, "effective keys"),
     kit.svg("rect", { class: "glass", x: x - 8, y: 4, width: 16, height: 276, rx: 8 }),
-    kit.svg("rect", { class: "ice", x: x - 7, y: place(0), width: 14, height: 272 - place(0) }),
+    kit.svg("rect", { class: "ice", x: x - 7, y: 5, width: 14, height: 266, rx: 7 }),
     kit.svg("circle", { class: "glass", cx: x, cy: 280, r: 15 }),
     kit.svg("circle", { class: "bulb", cx: x, cy: 280, r: 11 }),
     mercury,
     ...ticks,
-    kit.svg("text", { x: x + 20, y: place(0) - 14 }, "liquid"),
-    kit.svg("text", { x: x + 20, y: place(0) + 22 }, "frozen"),
+    ...names,
+    kit.svg("text", { x: x + 20, y: place(1) + 22 }, "liquid"),
+    kit.svg("text", { x: x + 20, y: place(0) - 14 }, "frozen"),
   );
-  const set = (temperature) => {
-    const y = place(Math.max(-3, Math.min(3.2, Math.log2(temperature))));
-    mercury.setAttribute("y", y);
-    mercury.setAttribute("height", 280 - y);
+  const set = (liquid, keys) => {
+    mercury.setAttribute("y", place(liquid));
+    mercury.setAttribute("height", 280 - place(liquid));
+    names.forEach((name, i) => (name.textContent = String(i === 4 ? keys : Number((keys ** shares[i]).toPrecision(2)))));
   };
   return { element, set };
 }
@@ -140,7 +144,7 @@ function render({ model, el }) {
     entropy: kit.reading("Entropy", true),
     effective: kit.reading("Effective keys", true),
     norm: kit.reading("Jacobian norm", true),
-    spread: kit.reading("Spread \u03c3 of \u03b2s", true),
+    spread: kit.reading("Spread \u03c3 of \u03b2s"),
   };
   const list = kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element));
   const beta = kit.slider({
@@ -155,7 +159,7 @@ function render({ model, el }) {
       "div", { class: "row" },
       kit.button("Four logits", () => glide({ logits: FOUR })),
       kit.button("Equal", () => glide({ logits: model.get("logits").map(() => 0) })),
-      kit.button("Gaussian", drawAgain),
+      kit.button(`${MOST_KEYS} Gaussian scores`, drawAgain),
       kit.button("Reset", () => glide(initial)),
       kit.html("span", { class: "quiet" }, "Drag a logit, or use the arrow keys."),
     ),
@@ -179,8 +183,8 @@ function render({ model, el }) {
   }
 
   function drawAgain() {
-    const seed = model.get("seed") + 1;
-    glide({ seed, logits: gaussianLogits(model.get("logits").length, seed) });
+    const seed = (model.get("seed") + 1) % 2 ** 31;
+    glide({ seed, logits: gaussianLogits(MOST_KEYS, seed), beta: 1 });
   }
 
   function glide(changes) {
@@ -308,18 +312,17 @@ function render({ model, el }) {
     });
 
     const { entropy, entropy_ratio, participation, effective_keys, norm, norm_low, norm_high, sigma, sigma_c } = readout;
-    const count = logits.length, frozen = sigma > sigma_c;
-    body.classList.toggle("frozen", frozen);
-    phase.textContent = frozen ? "frozen" : "liquid";
-    gauge.set(sigma > 0 ? sigma_c / sigma : Infinity);
+    const count = logits.length, melted = `${(100 * readout.liquid).toFixed(1)}%`;
+    body.style.setProperty("--liquid", melted);
+    phase.textContent = `${(100 * (1 - readout.liquid)).toFixed(0)} % frozen`;
+    gauge.set(readout.liquid, count);
     const [short, long] = [(value) => kit.numeral(value), (value) => kit.numeral(value, 3)];
     rows.entropy.set(`${long(entropy)} nats`, `${(100 * entropy_ratio).toFixed(0)} % of ln ${count}`, { to: entropy_ratio });
     const share = `${short(effective_keys)} of ${count}`;
     rows.effective.set(share, `1/Y\u2082, Y\u2082 = \u03a3p\u00b2 = ${long(participation)}`, { to: effective_keys / count });
     const bounds = `in [${long(norm_low)}, ${long(norm_high)}]; \u00d7 \u03b2 = ${long(norm * model.get("beta"))}`;
     rows.norm.set(long(norm), bounds, { from: 2 * norm_low, to: 2 * norm_high, at: 2 * norm });
-    const spread = Math.min(sigma / (2 * sigma_c || 1), 1);
-    rows.spread.set(short(sigma), `freezes at \u221a(2 ln ${count}) = ${short(sigma_c)}`, { to: spread, at: 0.5 });
+    rows.spread.set(short(sigma), `Gaussian scores freeze at \u221a(2 ln ${count}) = ${short(sigma_c)}`);
     beta.set(model.get("beta"));
     number.set(count);
     ground.say(`${phase.textContent}: entropy ${short(entropy)} nats, effective keys ${share}`);

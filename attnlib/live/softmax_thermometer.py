@@ -23,7 +23,7 @@ FOUR = [1.0, 0.8, 0.3, -0.2]
 
 
 class SoftmaxThermometer(LiveFigure):
-    r"""Drag logits, turn beta, and read off weights, entropy, participation, Jacobian norm and distance to freezing.
+    r"""Drag logits, turn beta, and read off weights, entropy, effective keys, Jacobian norm and how frozen the weights are.
 
     Traits, all to be set, observed and linked:
 
@@ -77,19 +77,22 @@ class SoftmaxThermometer(LiveFigure):
         r"""The numbers that the figure shows, computed here by :mod:`attnlib.softmax`.
 
         ``weights``; ``entropy`` in nats and ``entropy_ratio``, in units of ln K (1 for a single key); ``participation``
-        :math:`Y_2 = \sum p^2` and ``effective_keys``, one over it; ``norm``, the spectral norm of the Jacobian at beta = 1,
-        with its bounds ``norm_low`` and ``norm_high``; ``sigma``, the standard deviation of beta times the logits over the
-        keys, and ``sigma_c``, where Gaussian scores of as many keys freeze.
+        :math:`Y_2 = \sum p^2` and ``effective_keys``, one over it; ``liquid``, the logarithm of that number in units of ln K: 1
+        when all keys share the weight equally (and for a single key), 0 when one of several has it all; ``norm``, the spectral
+        norm of the Jacobian at beta = 1, with its bounds ``norm_low`` and ``norm_high``; ``sigma``, the standard deviation of
+        beta times the logits over the keys, and ``sigma_c``, where Gaussian scores of as many keys freeze.
         """
         scores = torch.tensor(self.logits, dtype=torch.float64)
         weights = softmax(scores, beta=self.beta)
         shared, low, keys = entropy(weights).item(), (weights * (1 - weights)).max().item(), len(self.logits)
+        effective = effective_number(weights).item()
         return {
             "weights": weights.tolist(),
             "entropy": shared,
             "entropy_ratio": shared / math.log(keys) if keys > 1 else 1.0,
             "participation": participation_ratio(weights).item(),
-            "effective_keys": effective_number(weights).item(),
+            "effective_keys": effective,
+            "liquid": math.log(effective) / math.log(keys) if keys > 1 else 1.0,
             "norm": softmax_jacobian_norm(weights).item(),
             "norm_low": low,
             "norm_high": min(2 * low, 0.5),
@@ -102,19 +105,18 @@ class SoftmaxThermometer(LiveFigure):
         said = self.readout
         return (
             f"Softmax thermometer with {len(self.logits)} keys at beta {self.beta:.4g}: the largest weight is "
-            f"{max(said['weights']):.2f}, the entropy {said['entropy']:.2f} nats; the scores spread by {said['sigma']:.2f} "
-            f"and freeze at {said['sigma_c']:.2f}."
+            f"{max(said['weights']):.2f}, the entropy {said['entropy']:.2f} nats, and {said['effective_keys']:.2f} keys share "
+            f"the weight: {_frozen(said)}."
         )
 
     def still(self) -> str:
         """Bars of the logits and of the weights, and the numbers below them."""
         said, keys = self.readout, len(self.logits)
         reach = max(3, math.ceil(max(map(abs, self.logits))))
-        phase = "frozen" if said["sigma"] > said["sigma_c"] else "liquid"
         lines = [
             f"entropy {said['entropy']:.2f} nats, {100 * said['entropy_ratio']:.0f} % of ln {keys}; effective number of keys "
-            f"{said['effective_keys']:.2f} of {keys}",
-            f"norm of the Jacobian {said['norm']:.3f}; spread {said['sigma']:.2f}, freezing at {said['sigma_c']:.2f}: {phase}",
+            f"{said['effective_keys']:.2f} of {keys}: {_frozen(said)}",
+            f"Jacobian's norm {said['norm']:.3f}; spread {said['sigma']:.2f}, Gaussian scores freeze at {said['sigma_c']:.2f}",
             "A still picture. Run the cell, or allow JavaScript, to drag the logits and turn the temperature.",
         ]
         return (
@@ -127,6 +129,10 @@ class SoftmaxThermometer(LiveFigure):
             + "".join(f'<text x="20" y="{224 + 24 * i}">{line}</text>' for i, line in enumerate(lines))
             + "</svg>"
         )
+
+
+def _frozen(said: dict[str, Any]) -> str:
+    return f"{100 * (1 - said['liquid']):.0f} % frozen"
 
 
 def _bars(values: list[float], left: int, base: int, scale: float, colour: str) -> str:

@@ -48,7 +48,8 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
     matrix = column[..., None] if isinstance(column, Tensor) else column
     if isinstance(factor, Tensor) and factor.ndim:
         factor = factor.expand(batch)
-    return System(matrix / 2 * (wide + wide.mT), column * field, factor, batch, n)
+    couplings = matrix / 2 * (wide + wide.mT) if isinstance(matrix, Tensor) else (wide + wide.mT).mul_(matrix / 2)
+    return System(couplings, column * field, factor, batch, n)
 
 
 def check_couplings(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> Scalar:

@@ -34,28 +34,35 @@
   );
 
   const starts = (text, at) => at >= 0 && !/[a-z0-9]/.test(text[at - 1] ?? " ");
+  // The name of a sign counts where it begins a word: xi is not in "approximation".
+  const SIGNS = new Set(Object.values(GREEK));
+  const place = (text, term, from = 0) => {
+    let at = text.indexOf(term, from);
+    while (at >= 0 && SIGNS.has(term) && !starts(text, at)) at = text.indexOf(term, at + 1);
+    return at;
+  };
   const count = (text, term) => {
     let whole = 0;
     let inside = 0;
-    for (let at = text.indexOf(term); at >= 0 && whole < 5; at = text.indexOf(term, at + term.length)) {
+    for (let at = place(text, term); at >= 0 && whole < 5; at = place(text, term, at + term.length)) {
       if (starts(text, at)) whole += 1;
       else inside += 1;
     }
     return whole + Math.min(inside, 5) / 10;
   };
   // Each term must be in the section or over it; in the heading it counts most. Who looks for a sign wants to know what it means.
-  const SIGNS = new Set(Object.values(GREEK));
   const worth = (section, terms, phrase) => {
     let sum = section.head === phrase ? 60 : section.head.includes(phrase) ? 15 : 0;
     if (section.page === "book/notation.html" && (SIGNS.has(phrase) || phrase.length < 3)) sum += 40;
     if (terms.length > 1 && section.flat.includes(phrase)) sum += 10;
     let here = false;
     for (const term of terms) {
-      const heading = section.head.indexOf(term);
+      const heading = place(section.head, term);
+      const over = place(section.over, term) >= 0;
       const text = count(section.flat, term);
-      if (heading < 0 && !text && !section.over.includes(term)) return 0;
+      if (heading < 0 && !text && !over) return 0;
       here ||= heading >= 0 || text > 0;
-      sum += (heading < 0 ? 0 : starts(section.head, heading) ? 20 : 8) + text + (section.over.includes(term) ? 2 : 0);
+      sum += (heading < 0 ? 0 : starts(section.head, heading) ? 20 : 8) + text + (over ? 2 : 0);
     }
     return here ? sum : 0;
   };
@@ -72,7 +79,7 @@
     const { flat, from } = fold(text);
     const hits = [];
     for (const term of terms) {
-      for (let at = flat.indexOf(term); at >= 0; at = flat.indexOf(term, at + term.length)) hits.push([from[at], from[at + term.length - 1] + 1]);
+      for (let at = place(flat, term); at >= 0; at = place(flat, term, at + term.length)) hits.push([from[at], from[at + term.length - 1] + 1]);
     }
     let done = 0;
     for (const [start, end] of hits.sort((a, b) => a[0] - b[0])) {
@@ -88,7 +95,7 @@
     const { flat, from } = fold(text);
     const places = terms.map((term) => {
       for (let at = flat.indexOf(term); at >= 0; at = flat.indexOf(term, at + 1)) if (starts(flat, at)) return at;
-      return flat.indexOf(term);
+      return place(flat, term);
     });
     const first = Math.min(...places.filter((at) => at >= 0).map((at) => from[at]));
     if (!Number.isFinite(first)) return text.slice(0, 160) + (text.length > 160 ? " …" : "");

@@ -1,0 +1,162 @@
+"""The saddle point of vector spins: Newton's method with backtracking, sample by sample, inside the domain all the way.
+
+The potential is convex and infinite at the border, so halving a step that leaves the domain or does not go down always ends,
+and so does the method.
+"""
+
+from dataclasses import dataclass, fields
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
+from attnlib._convergence import OnFailure, report_failure
+from attnlib._values import check_result, in_forward_mode, looking, refuted, transforming, verdict
+from attnlib.free_energy.descent import Descent
+from attnlib.free_energy.implicit import attached, stepped
+from attnlib.free_energy.system import Spins, check_spins, default_tolerance
+from attnlib.mean_field.couplings import working
+
+BLIND = 12
+"""Factorisations made of every sample where no value can be seen."""
+
+
+@dataclass(frozen=True)
+class SaddlePoint:
+    """Vector spins at the saddle point: z ``[*batch, n]``, means ``m [*batch, n, d]``, covariances ``chi [*batch, n, n]``.
+
+    ``chi = V^-1 / beta`` is the covariance of two spins in a component that no field points along, and how such a component of
+    ``m_i`` answers to ``beta h_j``. Evidence, each ``[*batch]``: ``residual``, the largest component of the gradient of
+    ``phi / beta`` at exactly the z returned; ``iterations``, the factorisations of V until then; ``converged``.
+
+    >>> found = saddle_point(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.zeros(2, 3))
+    >>> found.z, found.overlaps[0, 1], bool((found.lengths - 1).abs().max() < 1e-6)
+    (tensor([1.2071, 1.2071]), tensor(0.4142), True)
+    """
+
+    z: Float[Tensor, "*batch n"]
+    m: Float[Tensor, "*batch n d"]
+    chi: Float[Tensor, "*batch n n"]
+    residual: Float[Tensor, "*batch"]
+    iterations: Int[Tensor, "*batch"]
+    converged: Bool[Tensor, "*batch"]
+
+    @property
+    def lengths(self) -> Float[Tensor, "*batch n"]:
+        """``|m_i|^2 / D + chi_ii``, ``[*batch, n]``: the sum rule says that each is 1."""
+        return self.overlaps.diagonal(dim1=-2, dim2=-1)
+
+    @property
+    def overlaps(self) -> Float[Tensor, "*batch n n"]:
+        """``<s_i . s_j> / D = m_i . m_j / D + chi_ij``, ``[*batch, n, n]``."""
+        return self.m @ self.m.mT / self.m.shape[-1] + self.chi
+
+
+def saddle_point(
+    J: Float[Tensor, "*batch n n"],
+    h: Float[Tensor, "..."] | None = None,
+    *,
+    beta: Scalar = 1.0,
+    start: Float[Tensor, "..."] | None = None,
+    tolerance: float | int | None = None,
+    max_steps: int = 200,
+    on_failure: OnFailure = "error",
+) -> SaddlePoint:
+    r"""Solve N vector spins with D components, for large D: find the minimum of :func:`saddle_potential`.
+
+    .. math:: \langle s_i \rangle = (V^{-1} H)_i, \qquad
+        \frac{|\langle s_i \rangle|^2}{D} + \frac{(V^{-1})_{ii}}{\beta} = 1, \qquad V = \mathrm{diag}(z) - J
+
+    The second equation, a sum rule, says that every spin has its length, and is the condition of the saddle point. There is one
+    solution, and Newton's method with backtracking finds it from any start in the domain. The default start is the answer for
+    independent random couplings: ``z_i = x_i + sum_j J_ij^2 / x_j`` with ``x_j`` from the field and the others' means. Where
+    these couplings are no such ones, it is moved towards a z that dominates its row.
+
+    A sample that has converged is not moved any more, so that its solution does not depend on who else is in the batch. The
+    iterations leave nothing behind: z, m and chi differentiate, as often as is asked for, by the implicit function theorem.
+    Where no value can be seen (compiling, under ``vmap``, on the meta device) 12 factorisations are made and nothing is raised.
+
+    Args:
+        J: couplings between spins, ``[*batch, n, n]``, symmetric with a zero diagonal.
+        h: fields, broadcast to ``[*batch, n, d]``, where d is the number of components D; default none.
+        beta: inverse temperature, a number or one for each system, ``[*batch]``; finite and above 0.
+        start: where to start, broadcast to ``[*batch, n]``; ``diag(start) - J`` must be positive definite.
+        tolerance: largest component of the gradient of ``phi / beta``; default 3e-13 in float64 and 5e-7
+            in float32. Never less than what rounding z does to it.
+        max_steps: factorisations of V allowed to each sample.
+        on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
+            and residual; or ``"warn"``, and its best z is returned, marked.
+
+    Returns:
+        :class:`SaddlePoint`.
+
+    Raises:
+        ValueError: shapes that do not fit, non-finite entries, mixed dtypes, asymmetric or self-coupled J, ``beta <= 0``, a
+            start outside the domain, settings out of range.
+
+    Source: Bal 2021, Transformers from Spin Models, where the Hessian differs; Boyd and Vandenberghe 2004, chapter 9.
+
+    >>> found = saddle_point(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
+    >>> found.m[0], found.converged
+    (tensor([0.4142, 0.4142]), tensor(True))
+    """
+    spins = check_spins(J, h, beta)
+    check_choice("on_failure", on_failure, ("error", "warn"))
+    max_steps = check_count("max_steps", max_steps)
+    default = default_tolerance(spins.couplings.dtype)
+    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    if start is not None:
+        check_floating(start=start, J=J)
+        check_field("start", start, (*spins.batch, spins.n), J)
+    with working(J):
+        first = None if start is None else _placed(start, spins)
+        found = solved(spins.couplings, spins.fields, first, tolerance, max_steps, on_failure)
+        scaled = SaddlePoint(found.z / spins.column(), found.m, found.chi, found.residual, found.iterations, found.converged)
+        return as_given(scaled, J.dtype)
+
+
+def _placed(start: Tensor, spins: Spins) -> Tensor:
+    z = spins.column() * start.detach().to(spins.couplings.dtype).expand(*spins.batch, spins.n)
+    failed = torch.linalg.cholesky_ex(torch.diag_embed(z) - spins.couplings.detach())[1]
+    if refuted(lambda: (failed == 0).all()):
+        raise ValueError(
+            "start is outside the domain, for this J and beta: diag(start) - J is not positive definite; expected more"
+        )
+    return check_result(z, "start or beta are")
+
+
+def as_given(found: SaddlePoint, dtype: torch.dtype) -> SaddlePoint:
+    """The same in the dtype of the caller; raise where that overflows."""
+    parts = [getattr(found, field.name) for field in fields(found)]
+    return SaddlePoint(*(check_result(t.to(dtype), "J, h or beta are") if t.is_floating_point() else t for t in parts))
+
+
+def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure) -> SaddlePoint:
+    """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
+    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(h).all()) is None
+    with torch.no_grad():
+        state = Descent.begin(J.detach(), h.detach(), start)
+        for step in range(min(max_steps, BLIND) if blind else max_steps):
+            if blind:
+                state = state.followed(tolerance)
+                continue
+            left = (~state.finished).nonzero()[:, 0]
+            if step and not len(left):
+                break
+            state = state.followed(tolerance) if len(left) == len(state.z) else state.spread(left, tolerance)
+        z, chi, *evidence = state.found(J.shape[:-2])
+        found = SaddlePoint(z, chi @ h.detach(), chi, *evidence)
+    if not blind and not found.converged.all():
+        report_failure(
+            f"{int((~found.converged).sum())} of {found.converged.numel()} samples did not converge in {max_steps} "
+            f"factorisations: a gradient of {found.residual.max():.2g} is left; expected at most {tolerance:.2g}",
+            iterations=int(found.iterations.max()),
+            residual=found.residual.max().item(),
+            on_failure=on_failure,
+        )
+    forward = in_forward_mode()
+    if not forward and not (torch.is_grad_enabled() and (J.requires_grad or h.requires_grad or transforming())):
+        return found
+    z, m, chi = stepped(J, h, found.z) if blind or forward else attached(J, h, found.z, found.m, found.chi)
+    return SaddlePoint(z, m, chi, found.residual, found.iterations, found.converged)
