@@ -81,6 +81,7 @@ def test_a_positive_determinant_is_not_enough():
 # The solver
 
 
+@pytest.mark.double
 @pytest.mark.parametrize("n", [32, 128, 256])
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float64, 1e-10), (torch.float32, 1e-5)], ids=str)
 def test_at_most_eight_factorisations_at_the_initialisation_of_the_module(n, dtype, bound):
@@ -150,6 +151,7 @@ def test_it_never_tries_what_is_not_inside_and_keeps_it(monkeypatch):
     assert min(kept) > 0
 
 
+@pytest.mark.double
 def test_a_sample_does_not_depend_on_who_else_is_in_the_batch():
     g = torch.tensor([0.1, 1.0, 5.0, 20.0], dtype=torch.float64)
     J, h = couplings(4, 9) * g[:, None, None], normal(4, 9, 3)
@@ -460,6 +462,7 @@ def test_without_fields_z_sticks_where_the_couplings_condense():
     assert (torch.linalg.eigvalsh(found.chi)[-3:].sum() / 400) > 0.3
 
 
+@pytest.mark.double
 @pytest.mark.usefixtures("unchecked")
 def test_what_they_refuse():
     J, h = couplings(4), normal(4, 2)
