@@ -33,6 +33,8 @@ class Made:
     small: ClassVar[dict[str, object]] = {}
     """Settings over ``settings`` where derivatives are compared with differences, one evaluation of the module or two for each
     entry of its parameters."""
+    traced: ClassVar[dict[str, object]] = {}
+    """Settings over ``settings`` where torch traces: fewer steps of an iteration, each of which is traced by itself."""
     exports = True
     """False where the mixer takes a gradient inside, which ``torch.export`` cannot trace."""
     crosses = True

@@ -7,7 +7,8 @@ suites = [kind for kind in vars(test_mixers).values() if isinstance(kind, type) 
 # Those that cannot be exported come last: after the attempt torch 2.6 can trace nothing.
 for suite in sorted(suites, key=lambda suite: not suite.exports):
     if suite is not MixerSuite:
-        parts = {key: getattr(suite, key) for key in ("kind", "settings", "exports", "crosses")}
+        parts = {key: getattr(suite, key) for key in ("kind", "exports", "crosses")}
+        parts["settings"] = suite.settings | suite.traced
         globals()[suite.__name__] = type(suite.__name__, (TracedSuite,), parts)
 
 del suites, suite, parts, MixerSuite, TracedSuite

@@ -14,7 +14,8 @@ class VectorSpinRecord:
     beta times z, ``[*batch, heads, n]``, of each spin in its own system. The evidence, each ``[*batch, heads]``: the largest
     component of the gradient, the factorisations it took, whether it converged.
 
-    >>> from attnlib import VectorSpinAttention
+    >>> import torch
+    >>> from attnlib.free_energy import VectorSpinAttention
     >>> found = VectorSpinAttention(4, sites=3).explain(torch.zeros(2, 3, 4))
     >>> found.J.shape, found.z.shape, bool(found.converged.all())
     (torch.Size([2, 1, 3, 3]), torch.Size([2, 1, 3]), True)
