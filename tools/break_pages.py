@@ -145,8 +145,8 @@ class Page:
             return None
         tree = ast.parse(cell.source)
         calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        froms = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        return None if "check" in calls or "attnlib.live" in froms else tree
+        sources = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        return None if "check" in calls or "attnlib.live" in sources else tree
 
     def run(self, before: Callable[[int], None] = lambda index: None) -> None:
         """From the first cell to the last; what is given is called before each."""
