@@ -81,7 +81,7 @@ def claim(
 
     Args:
         id: ``"chapter.number"``, unique and stable, such as ``"3.2"``.
-        sentence: what holds, in words, on one line without ``|``; formulas are TeX between dollar signs.
+        sentence: what holds, in words, on one line without bars and backticks; formulas are TeX between dollar signs.
         measured: a number or tensor; NaN fails every bound.
         key: whether this is the claim that its section is about; it stands out, the others are quiet.
 
@@ -95,8 +95,8 @@ def claim(
     """
     if not _ID.fullmatch(id):
         raise ValueError(f'id is {id!r}; expected "chapter.number", such as "3.2"')
-    if not sentence.strip() or "|" in sentence or "\n" in sentence:
-        raise ValueError(f"sentence is {sentence!r}; expected one line of words without |")
+    if not sentence.strip() or set("|`\n") & set(sentence):
+        raise ValueError(f"sentence is {sentence!r}; expected one line of words without | and `")
     if sentence.count("$") % 2:
         raise ValueError(f"sentence is {sentence!r}; expected formulas between two $")
     bounds = [b for b in (expected, below, above, between) if b is not None]

@@ -27,6 +27,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import torch
+from digits import rounded
 
 from attnlib.hopfield import storage_sweep
 
@@ -72,11 +73,6 @@ def crossing(x: np.ndarray, share: np.ndarray) -> float:
 def mean(sets: np.ndarray) -> float:
     """The mean over everything."""
     return float(sets.mean())
-
-
-def rounded(number: float) -> float:
-    """Four digits, for a file that can be read."""
-    return float(f"{number:.4g}")
 
 
 def share(sets: np.ndarray) -> dict[str, object]:

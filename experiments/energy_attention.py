@@ -30,6 +30,7 @@ from pathlib import Path
 import joblib
 import torch
 import torch.nn.functional as F
+from digits import rounded
 from torch import Tensor, nn
 
 from attnlib import EnergyAttention, SoftmaxAttention
@@ -146,11 +147,6 @@ def judged(model: nn.Module, test: Images) -> dict:
     wrong = torch.nonzero(logits.argmax(-1) != test.labels)[:, 0].tolist()
     loss = F.cross_entropy(logits, test.labels).item()
     return {"tested": len(test), "wrong": wrong, "error": rounded(len(wrong) / len(test)), "loss": rounded(loss)}
-
-
-def rounded(number: float) -> float:
-    """Four digits, for a file that can be read."""
-    return float(f"{number:.4g}")
 
 
 def run(key: dict, settings: dict) -> dict:

@@ -33,6 +33,8 @@ class Made:
     small: ClassVar[dict[str, object]] = {}
     """Settings over ``settings`` where derivatives are compared with differences, one evaluation of the module or two for each
     entry of its parameters."""
+    traced: ClassVar[dict[str, object]] = {}
+    """Settings over ``settings`` where torch traces: fewer steps of an iteration, each of which is traced by itself."""
     exports = True
     """False where the mixer takes a gradient inside, which ``torch.export`` cannot trace."""
     crosses = True
@@ -358,11 +360,8 @@ class TracedSuite(Made):
     ``test_traced.py`` therefore runs these in an interpreter without them, as users have it.
     """
 
-    @pytest.mark.parametrize("more", [{}, {"causal": True}, {"learn_beta": True}, {"empty": "zero"}])
+    @pytest.mark.parametrize("more", [{}, {"causal": True, "learn_beta": True}], ids=["as it is", "all settings"])
     def test_it_compiles_without_a_break(self, more):
-        self.compiles(**more)
-
-    def compiles(self, **more):
         module, (x, context, mask) = self.make(**more), self.inputs(2, n=3, m=5)
         mask[:, :, 0] = True
         torch.compiler.reset()
@@ -396,11 +395,3 @@ class TracedSuite(Made):
         program = torch.export.export(module, (x, context, mask))
         other = normal(2, 3, 4, seed=7)
         close(program.module()(other, context, mask), module(other, context, mask), atol=1e-12)
-
-
-class SlowlyTracedSuite(TracedSuite):
-    """For an iteration, which is traced step by step: none of the settings or all, since other mixers show them one by one."""
-
-    @pytest.mark.parametrize("more", [{}, {"causal": True, "learn_beta": True}])
-    def test_it_compiles_without_a_break(self, more):
-        self.compiles(**more)

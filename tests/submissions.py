@@ -148,7 +148,7 @@ HANDED = {
     "sys.exit": Handed(first("import sys; sys.exit()"), "incomplete", note="cell 1: SystemExit"),
     "sys.exit in a function": Handed(begins("merge", "raise SystemExit"), points=(4, 4, 0, 4)),
     "kills its group": Handed(first("import os; os.killpg(0, 9)"), "incomplete", note="cell 1: ended Python"),
-    "memory": Handed(first("x = []\nwhile True: x.append(bytearray(10**8))"), "incomplete", note="cell 1: MemoryError"),
+    "memory": Handed(first("x = []\nwhile True: x.append(bytes(10**9))"), "incomplete", note="cell 1: MemoryError"),
     "forks": Handed(first("import os\nwhile True: os.fork()"), "incomplete", note="cell 1: "),
     "leaves a daemon": Handed(last("import os, time\nif os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)")),
     "a flood": Handed(first(FLOOD), "incomplete", note="cell 1: returned too much"),

@@ -127,7 +127,7 @@ def test_numbers_are_written_as_one_writes_them(number, written, capsys):
     assert f"| measured {written} | bound < 10¹² |" in capsys.readouterr().out.replace("\u202f", " ").replace("\u00a0", " ")
 
 
-@pytest.mark.parametrize("sentence", ["", "  ", "a | b", "two\nlines", "the price is $x"])
+@pytest.mark.parametrize("sentence", ["", "  ", "a | b", "two\nlines", "`code`", "the price is $x"])
 def test_a_malformed_sentence_is_refused(sentence):
     with pytest.raises(ValueError, match=r"sentence is .*; expected (one line of words|formulas between two)"):
         claim("3.2", sentence, 0, below=1)

@@ -15,6 +15,8 @@ pytestmark = [pytest.mark.double, pytest.mark.usefixtures("unchecked")]
 
 DOUBLE = World(dtype=torch.float64)
 TRAINS = {"teach", "teach_labels"}
+WITHOUT = {"links", "classical_recall", "dense_recall", "descend", "find_fixed_points", "splitting_beta", "fixed_point"}
+"""What comes back has no derivative: signs, links, a search; or does not depend on tensors given, but on a function's own."""
 
 
 def changeable(entry: Entry) -> dict[str, Tensor]:
@@ -54,9 +56,10 @@ def test_forward_and_reverse_agree(entry):
     along = {name: direction(name, x) for name, x in point.items()}
     leaf = {name: x.clone().requires_grad_() for name, x in point.items()}
     found = {name: x for name, x in results(entry, leaf).items() if x.requires_grad}
-    weights = {name: normal(*x.shape, seed=len(name)) for name, x in found.items()}
+    assert bool(found) != (entry.short in WITHOUT)
     if not found:
-        pytest.skip("it says nothing that has a derivative")
+        return
+    weights = {name: normal(*x.shape, seed=len(name)) for name, x in found.items()}
     score = sum((x * weights[name]).sum() for name, x in found.items())
     back = torch.autograd.grad(score, tuple(leaf.values()), allow_unused=True)
     reverse = sum((slope * along[name]).sum() for name, slope in zip(leaf, back, strict=True) if slope is not None)

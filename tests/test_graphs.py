@@ -261,6 +261,7 @@ print(high_water() - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux, which can reset the high-water mark")
+@pytest.mark.double
 def test_memory_is_linear_in_the_edges():
     """A million edges, forward and backward, far below 8 GB; no row is kept for each edge."""
     root, used = Path(__file__).resolve().parents[1], {}

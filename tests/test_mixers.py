@@ -93,30 +93,35 @@ class TestMeanFieldAttentionWithANetwork(MixerSuite):
 class TestVectorSpinAttention(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"sites": 5}
+    traced: ClassVar = {"max_steps": 6}
     crosses = False
 
 
 class TestVectorSpinAttentionWhoseCouplingsFollowTheFields(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh"}
+    traced: ClassVar = {"max_steps": 6}
     crosses = False
 
 
 class TestVectorSpinAttentionWithCouplingsLikeAttentions(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "softmax"}
+    traced: ClassVar = {"max_steps": 6}
     crosses = False
 
 
 class TestVectorSpinAttentionWithOneMultiplier(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"sites": 5, "lengths": "total"}
+    traced: ClassVar = {"max_steps": 10}
     crosses = False
 
 
 class TestVectorSpinAttentionWithOneMultiplierAndTheFieldsCouplings(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
+    traced: ClassVar = {"max_steps": 10}
     crosses = False
 
 

@@ -1,14 +1,14 @@
 """Every mixer through torch's tracers. Run by test_traced.py, without the run-time checks of shapes."""
 
 import test_mixers
-from mixer_suite import MixerSuite, SlowlyTracedSuite, TracedSuite
+from mixer_suite import MixerSuite, TracedSuite
 
 suites = [kind for kind in vars(test_mixers).values() if isinstance(kind, type) and issubclass(kind, MixerSuite)]
 # Those that cannot be exported come last: after the attempt torch 2.6 can trace nothing.
 for suite in sorted(suites, key=lambda suite: not suite.exports):
     if suite is not MixerSuite:
-        base = SlowlyTracedSuite if suite.kind is test_mixers.Iterated else TracedSuite
-        parts = {key: getattr(suite, key) for key in ("kind", "settings", "exports", "crosses")}
-        globals()[suite.__name__] = type(suite.__name__, (base,), parts)
+        parts = {key: getattr(suite, key) for key in ("kind", "exports", "crosses")}
+        parts["settings"] = suite.settings | suite.traced
+        globals()[suite.__name__] = type(suite.__name__, (TracedSuite,), parts)
 
-del suites, suite, parts, base, MixerSuite, SlowlyTracedSuite, TracedSuite
+del suites, suite, parts, MixerSuite, TracedSuite

@@ -3,11 +3,10 @@
 It is longer than 250 lines because every argument is spelled out, and explained where it stands.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnlib._checks import Empty, Scalar, check_choice, check_count, check_number
@@ -18,6 +17,7 @@ from attnlib.attention import Heads, Mixer, Places
 from attnlib.attention.heads import check_heads
 from attnlib.free_energy.feedback import Slopes, couplings_and_slopes, feedback
 from attnlib.free_energy.newton import solved
+from attnlib.free_energy.record import VectorSpinRecord
 from attnlib.free_energy.spectral import solved as spherical
 from attnlib.free_energy.system import default_tolerance, overlaps_of, resolved
 from attnlib.mean_field import stable_scale, symmetric_couplings
@@ -38,30 +38,6 @@ Evidence = tuple[Tensor, Tensor, Tensor]
 
 Solved = tuple[Tensor, Tensor, Tensor | None, Evidence]
 """z, means and, where they are at hand, covariances."""
-
-
-@dataclass(frozen=True)
-class VectorSpinRecord:
-    """What a response was, head by head: the module's output, the fields h, means m and second terms ``[*batch, heads, n, d]``.
-
-    ``feedback`` is the second term, zero where the couplings are free. The couplings, with beta, ``J [*batch, heads, n, n]``;
-    beta times z, ``[*batch, heads, n]``, of each spin in its own system. The evidence, each ``[*batch, heads]``: the largest
-    component of the gradient, the factorisations it took, whether it converged.
-
-    >>> found = VectorSpinAttention(4, sites=3).explain(torch.zeros(2, 3, 4))
-    >>> found.J.shape, found.z.shape, bool(found.converged.all())
-    (torch.Size([2, 1, 3, 3]), torch.Size([2, 1, 3]), True)
-    """
-
-    output: Float[Tensor, "*batch n dim"]
-    m: Float[Tensor, "*batch heads n d"]
-    feedback: Float[Tensor, "*batch heads n d"]
-    h: Float[Tensor, "*batch heads n d"]
-    J: Float[Tensor, "*batch heads n n"]
-    z: Float[Tensor, "*batch heads n"]
-    residual: Float[Tensor, "*batch heads"]
-    iterations: Int[Tensor, "*batch heads"]
-    converged: Bool[Tensor, "*batch heads"]
 
 
 class VectorSpinAttention(Mixer):
