@@ -9,7 +9,8 @@ name, in a process of its own, until a claim fails or an error is raised. A brea
 again with the number doubled: some claims are about samples. Fails when a break is not noticed, or one of a name given with
 --only. A page takes minutes, so no test runs this over the course.
 
-Left alone: data sets, figures, exercises and their checks; how far a search goes and where random numbers come from.
+Left alone: data sets, figures, exercises and their checks; how far a search goes, what it says of itself, and where random
+numbers come from.
 """
 
 import argparse
@@ -37,8 +38,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attnlib import plots
+
 ASIDE = ("attnlib.claims", "attnlib.data", "attnlib.exercises", "attnlib.live", "attnlib.plots")
-HOW_FAR = {"generator", "max_steps", "n_jobs", "on_failure", "seed", "tolerance"}
+HOW_FAR = {"burn_in", "chains", "generator", "max_steps", "max_sweeps", "n_jobs", "on_failure", "seed", "sweeps", "tolerance"}
+EVIDENCE = {"converged", "iterations", "residual", "residuals", "steps"}
 ONE_PER_CENT, DOUBLED = 1.01, 2.0
 PATIENCE = 10
 """How many times as long as the whole page a broken one may take; then it counts as noticed, for a reader would notice."""
@@ -67,14 +71,19 @@ class Break:
 
 
 def parts(value: Any) -> dict[str, Any]:
-    """The named parts of a record, a mapping or a sequence; all items of a list are one part."""
+    """The named parts of a record, a mapping or a sequence; all items of one kind are one part."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {str(key): part for key, part in value.items()}
-    if isinstance(value, tuple):
-        return {str(index): part for index, part in enumerate(value)}
-    return {"items": value[0]} if isinstance(value, list) and value else {}
+    if not isinstance(value, tuple | list) or not value:
+        return {}
+    return {"items": value[0]} if alike(value) else {str(index): part for index, part in enumerate(value)}
+
+
+def alike(items: tuple | list) -> bool:
+    """Whether a sequence is as long as it happens to be; a pair is two results of a function."""
+    return isinstance(items, list) or (len(items) > 2 and len({type(item) for item in items}) == 1)
 
 
 def numbers(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -98,14 +107,14 @@ def changed(value: Any, place: tuple[str, ...], factor: float) -> Any:
         return new
     if isinstance(value, dict):
         return {key: changed(part, rest, factor) if str(key) == name else part for key, part in value.items()}
-    if isinstance(value, tuple):
-        items = (changed(part, rest, factor) if str(index) == name else part for index, part in enumerate(value))
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return [changed(part, rest, factor) for part in value] if isinstance(value, list) else value
+    if isinstance(value, tuple | list):
+        items = [changed(part, rest, factor) if name in ("items", str(i)) else part for i, part in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
 
 
 def wrong(value: Any, factor: float) -> Any:
-    """Another number of the same kind; a little is added, for where all is zero a factor changes nothing."""
+    """Another number of the same kind. Where all is zero a factor changes nothing, and a little is added."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -120,8 +129,31 @@ def wrong(value: Any, factor: float) -> Any:
     elif not (x.is_floating_point() or x.is_complex()):
         x = x + 1
     else:
-        x = x * factor + 1e-3 * (factor - 1)
+        x = x + (factor - 1) if empty(x) else x * factor
     return x if isinstance(value, Tensor) else x.numpy()
+
+
+def empty(x: Tensor) -> bool:
+    try:
+        return not x.detach().any()
+    except RuntimeError:  # inside a transform of torch.func nobody can look
+        return False
+
+
+def watched(value: Any, path: str, seen: set[str]) -> Any:
+    """The same record, which writes down what the page reads of it."""
+    kind = type(value)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+
+    def read(self: Any, name: str) -> Any:
+        if sys._getframe(1).f_code.co_filename == path:
+            seen.add(name)
+        return kind.__getattribute__(self, name)
+
+    new = object.__new__(type(kind.__name__, (kind,), {"__getattribute__": read}))
+    new.__dict__.update(value.__dict__)
+    return new
 
 
 # --- a page whose functions can be broken ---
@@ -135,6 +167,7 @@ class Page:
         self.broken: Break | None = None
         self.arguments: dict[Key, set[str]] = {}
         self.places: dict[Key, set[tuple[str, ...]]] = {}
+        self.parts: dict[Key, set[str]] = {}
         self.cells = [tree for tree in map(self._cell, course.code_cells(course.read(path))) if tree is not None]
         loads = [{node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} for tree in self.cells]
         self.first = {name: index for index in reversed(range(len(loads))) for name in loads[index]}
@@ -150,7 +183,7 @@ class Page:
 
     def run(self, before: Callable[[int], None] = lambda index: None) -> None:
         """From the first cell to the last; what is given is called before each."""
-        space: dict[str, Any] = {"__name__": "__main__", "_switched": self._switched}
+        space: dict[str, Any] = {"__name__": "__main__", "_switched": self._switched, "plots": plots}  # as set-up leaves it
         for index, tree in enumerate(self.cells):
             before(index)
             self._execute(tree, space)
@@ -202,18 +235,19 @@ class Page:
             found = function(*args, **kwargs)
             if self.broken is None:
                 self.places.setdefault(key, set()).update(numbers(found))
+                return watched(found, str(self.path), self.parts.setdefault(key, set()))
             return changed(found, here.place, here.factor) if here and not here.argument else found
 
         return call
 
     def breaks(self, only: set[str]) -> list[Break]:
-        """What can be wrong with what a whole run has called. Parts of a record count where the page reads them."""
+        """What can be wrong with what a whole run has called; of a record, the parts that the page reads."""
         found = [Break(key, argument=argument) for key, said in self.arguments.items() for argument in sorted(said)]
         found += [
             Break(key, place=place)
             for key, places in self.places.items()
             for place in sorted(places)
-            if all(part in self.read for part in place if not part.isdecimal() and part != "items")
+            if not place or place[0] in self.parts[key] - EVIDENCE or place[0].isdecimal() or place[0] == "items"
         ]
         shown = {"", "__init__", "forward"} | self.read
         return [one for one in found if one.key[1] in shown and (not only or one.key[0] in only) and one.key[0] in self.first]
