@@ -317,11 +317,11 @@ QUESTION_4 = Question(
     cost,
     shown=[
         (torch.tensor([0.4, 1.0, 1.5]).double(), torch.tensor([8, 20])),
-        (torch.tensor([2.0]).double(), torch.tensor([500])),
+        (torch.tensor([2.0]).double(), torch.tensor([900])),
     ],
     cases={
         "few components": Case(3, lambda draw: [_strengths(draw, 3, [8, 9, 16]), _strengths(draw, 2, [12, 40, 64, 100])]),
-        "many components": Case(1, lambda draw: [(torch.tensor([draw.number(2, 2.5)]).double(), torch.tensor([600, 800]))]),
+        "many components": Case(1, lambda draw: [(torch.tensor([draw.number(2, 2.5)]).double(), torch.tensor([700, 900]))]),
     },
     wrong={
         "not times D": Wrong("That is the error itself; D times the error was asked for.", lambda b, D: _cost(b, D, times=0)),
