@@ -294,7 +294,7 @@ if isinstance(curves, torch.Tensor) and curves.shape == (4, 7):
     plt.semilogx(components, curves.T, "o-", label=[f"b = {b:g}" for b in strengths.tolist()])
     plt.xlabel("components D")
     plt.ylabel("D times the error of the mean")
-    plt.legend()
+    plt.legend(loc=(0.75, 0.62))
     plt.show()
 
 
@@ -350,7 +350,7 @@ QUESTION_4 = Question(
 # %% [markdown]
 # ## Question 5. Experiment: what cold spins find (4 points)
 #
-# A direction $v_i = \pm 1$ is hidden in random couplings $W$ (symmetric): $J = W + \frac sn\, v v^T$ with a strength $s$. Give all spins one $z$, without fields, as in $\frac1n \mathrm{Tr}\, (z - J)^{-1} = \beta$ with $z$ above all eigenvalues. (A diagonal that is the same for all spins only shifts $z$.) Their fluctuations are $\chi = (z - J)^{-1} / \beta$, and those of all modes together are $\mathrm{Tr}\, \chi = n$.
+# A direction $v_i = \pm 1$ is hidden in random couplings $W$: $J = W + \frac sn\, v v^T$ with a strength $s$. Give all spins one $z$, without fields, as in $\frac1n \mathrm{Tr}\, (z - J)^{-1} = \beta$ with $z$ above all eigenvalues. (The diagonal, $s/n$ for all spins, only shifts $z$.) Their fluctuations are $\chi = (z - J)^{-1} / \beta$, and those of all modes together are $\mathrm{Tr}\, \chi = n$.
 #
 # Return the share of all fluctuations that lies along $v$, for each of the `strengths [k]`: `[k]`. `noise [n, n]` is $W$, `direction [n]` is $v$, `beta` a number.
 
@@ -375,7 +375,7 @@ def found(noise, direction, strengths, beta):
 # %% tags=["show"]
 generator = torch.Generator().manual_seed(0)
 n, beta = 200, 4.0
-noise = torch.randn(n, n, dtype=torch.float64, generator=generator) / (2 * n) ** 0.5
+noise = torch.randn(n, n, dtype=torch.float64, generator=generator).triu(1) / n**0.5
 noise = noise + noise.T
 strengths = torch.linspace(0, 4, 17, dtype=torch.float64)
 share = found(noise, torch.ones(n, dtype=torch.float64), strengths, beta)
@@ -413,7 +413,7 @@ def _along(noise, v, strengths, beta, **options):
 
 
 def _hidden(draw, n, k):
-    noise = draw(n, n) / (2 * n) ** 0.5
+    noise = torch.triu(draw(n, n), 1) / n**0.5
     strengths = torch.linspace(draw.number(0.4, 0.6), draw.number(2.5, 3), k).double()
     return noise + noise.T, draw.spins(n), strengths, draw.number(2, 3)
 

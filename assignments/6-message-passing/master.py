@@ -433,8 +433,8 @@ table, line = errors(A, y, x, 10), predicted(n / m, noise, 10)
 if all(isinstance(found, torch.Tensor) and len(found) == 11 for found in (table, line)):
     import matplotlib.pyplot as plt
 
-    plt.semilogy(table, "o", label=["with memory", "without"])
-    plt.semilogy(line, "k", label="predicted")
+    plt.plot(table, "o", label=["with memory", "without"])
+    plt.plot(line, "k", label="predicted")
     plt.xlabel("step")
     plt.ylabel("mean squared error")
     plt.legend()
