@@ -42,7 +42,7 @@ from attnlib import plots
 
 ASIDE = ("attnlib.claims", "attnlib.data", "attnlib.exercises", "attnlib.live", "attnlib.plots")
 HOW_FAR = {"burn_in", "chains", "generator", "max_steps", "max_sweeps", "n_jobs", "on_failure", "seed", "sweeps", "tolerance"}
-EVIDENCE = {"converged", "iterations", "residual", "residuals", "steps"}
+EVIDENCE = {"consistency", "converged", "iterations", "residual", "residuals", "stability", "steps"}
 ONE_PER_CENT, DOUBLED = 1.01, 2.0
 PATIENCE = 10
 """How many times as long as the whole page a broken one may take; then it counts as noticed, for a reader would notice."""
