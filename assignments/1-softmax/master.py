@@ -48,7 +48,7 @@ QUESTION_1 = Question(
     cases={
         "ordinary scores": Case(1, lambda draw: [(draw(4, 6), draw.number(0.3, 0.8)), (draw(2, 3), draw.number(2, 3))]),
         "far from zero": Case(1, lambda draw: [(4000 + draw(3, 5), 1.5), (-5000 + draw(3, 5), 0.7)]),
-        "far apart": Case(1, lambda draw: [(1000.0 * draw(3, 5).argsort(-1), draw.number(1.5, 2.5))]),
+        "far apart": Case(1, lambda draw: [(1000 * draw(3, 5).argsort(-1).double(), draw.number(1.5, 2.5))]),
         "one key": Case(1, lambda draw: [(draw(3, 1) + 4000, draw.number(1.5, 2.5))]),
     },
     wrong={

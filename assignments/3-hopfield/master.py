@@ -199,7 +199,7 @@ QUESTION_3 = Question(
 def unstable(patterns):
     """How many spins of each stored pattern would flip, [m]."""
     # solution
-    couplings = patterns.T @ patterns / patterns.shape[-1]
+    couplings = patterns.T @ patterns  # d times J: whole numbers, so that a field of zero is zero
     couplings.fill_diagonal_(0)
     return (patterns * (patterns @ couplings) <= 0).sum(-1)
     # end
@@ -211,6 +211,8 @@ def _aligned(patterns, diagonal=0.0):
     return patterns * (patterns @ J.fill_diagonal_(diagonal * len(patterns) / patterns.shape[-1]))
 
 
+# An odd number of patterns of an even number of spins: d times a field is odd then. A field of zero would be for rounding
+# to decide, and who divides by d elsewhere than the reference would count others.
 _SPINS = torch.tensor(
     [[1, -1, 1, 1, -1, 1], [1, 1, -1, 1, 1, 1], [-1, -1, 1, -1, 1, 1], [1, 1, 1, -1, -1, -1], [-1, 1, 1, 1, 1, -1]]
 ).double()
@@ -219,8 +221,8 @@ QUESTION_4 = Question(
     unstable,
     shown=[(_SPINS,)],
     cases={
-        "many patterns": Case(2, lambda draw: [(draw.spins(40, 61),)]),
-        "very many patterns": Case(2, lambda draw: [(draw.spins(70, 60),)]),
+        "many patterns": Case(2, lambda draw: [(draw.spins(41, 60),)]),
+        "very many patterns": Case(2, lambda draw: [(draw.spins(71, 60),)]),
     },
     wrong={
         "with itself": Wrong(
