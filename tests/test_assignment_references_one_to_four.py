@@ -68,8 +68,7 @@ def test_participation_is_a_ratio_of_partition_functions():
 
     compare("collapse", two_copies)
     reference, _ = REFERENCES["collapse"]
-    limits = reference(fresh(10, 16), torch.tensor([0.0, 1e9]).double())
-    torch.testing.assert_close(limits, torch.tensor([1.0, 16.0]).double())
+    assert reference(fresh(10, 16), torch.tensor([0.0, 1e9]).double()).tolist() == pytest.approx([1, 16])
 
 
 # Assignment 2
@@ -114,12 +113,9 @@ def test_heads_are_attention_that_is_blind_to_the_rest():
     compare("in_heads", blind)
     reference, _ = REFERENCES["in_heads"]
     torch_heads = torch.nn.MultiheadAttention(8, 4, bias=False, dtype=torch.float64)
-    torch_heads.in_proj_weight.data, torch_heads.out_proj.weight.data = (
-        torch.eye(8).double().repeat(3, 1),
-        torch.eye(8).double(),
-    )
-    query, key, value = fresh(3, 8), fresh(5, 8, seed=8), fresh(5, 8, seed=9)
-    torch.testing.assert_close(reference(query, key, value, 4), torch_heads(query, key, value, need_weights=False)[0])
+    torch_heads.load_state_dict({name: torch.eye(8).repeat(len(p) // 8, 1) for name, p in torch_heads.named_parameters()})
+    tokens = fresh(3, 8), fresh(5, 8, seed=8), fresh(5, 8, seed=9)
+    torch.testing.assert_close(reference(*tokens, 4), torch_heads(*tokens)[0])
 
 
 def test_largest_weight_is_a_difference_of_free_energies():
@@ -139,8 +135,7 @@ def test_largest_weight_is_a_difference_of_free_energies():
 
 def test_energy_is_that_of_a_mixture_of_gaussians():
     def mixture(state, memory, beta):
-        exponents = memory.square().sum(-1) - (state[:, None] - memory).square().sum(-1)
-        return -torch.logsumexp(beta / 2 * exponents, -1) / beta
+        return -torch.logsumexp(beta / 2 * (memory**2 - (state[:, None] - memory) ** 2).sum(-1), -1) / beta
 
     compare("energy", mixture)
     compare("energy", lambda state, memory, beta: hopfield_energy(state, memory, beta=beta))
@@ -155,8 +150,7 @@ def test_descent_follows_a_gradient():
 
 def test_curvatures_are_second_derivatives():
     def derived(state, memory, beta):
-        second = torch.func.hessian(lambda x: hopfield_energy(x[None], memory, beta=beta)[0])(state)
-        return torch.linalg.eigvalsh(second)
+        return torch.linalg.eigvalsh(torch.func.hessian(lambda x: hopfield_energy(x[None], memory, beta=beta)[0])(state))
 
     compare("curvatures", derived)
 
@@ -231,10 +225,8 @@ def test_tap_step_is_the_slope_of_a_free_energy():
 def test_tap_step_misses_the_exact_means_by_a_third_order():
     reference, _ = REFERENCES["tap_step"]
     J, h = coupled(7, 1.0)
-    misses = []
-    for weaker in (0.02, 0.01):
-        m = exact_ising(weaker * J, h, beta=1.3).m
-        misses.append((reference(m, weaker * J, h, 1.3) - m).norm())
+    weak = (0.02 * J, 0.01 * J)
+    misses = [(reference(m, J, h, 1.3) - m).norm() for J, m in ((J, exact_ising(J, h, beta=1.3).m) for J in weak)]
     assert misses[0] / misses[1] == pytest.approx(8, rel=0.03)
 
 
