@@ -139,6 +139,7 @@ def right(network, asked=ASKED, hide=False, **kind):
 
 
 def rounded(numbers):
+    """Four decimals, as a list."""
     return [round(number, 4) for number in numbers.tolist()]
 
 
@@ -178,6 +179,7 @@ def has(done, setting):
 
 
 def write(result):
+    """Keep what there is so far."""
     RESULTS.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
