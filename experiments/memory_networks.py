@@ -1,6 +1,6 @@
 """The four memory networks of page 2c, small enough to be sent to a browser.
 
-    python experiments/memory_networks.py            trains all, a few minutes of one core
+    python experiments/memory_networks.py            trains all, a quarter of an hour of one core
     python experiments/memory_networks.py --resume   only the networks that the result file does not have yet
 
 Three learn from answers alone, with one, two and three hops; the fourth, with three hops, is told which facts each answer rests
@@ -8,11 +8,17 @@ on. Stories, seeds, steps and learning rates are those of the page. Every table 
 -127 to 127 times a scale of its own, and only the rows that a story about animals can ask for are kept. What is measured is
 measured on the rounded networks: the share of right answers at each depth, with and without the second fact, and with two
 bystanders, and the mean weight of each hop on each supporting fact. Written to attnlib/data/results/memory_networks.json.
+
+Because one network proves little, the same four are trained from five seeds each, and two more with three hops in which a hop
+forgets the question (keep=False). Of these the file holds what was measured and no weights: with one, two and four bystanders
+at every depth, how much of each hop lies on facts that name a colour, on animals of other kinds, and on what the hop before it
+read.
 """
 
 import argparse
 import base64
 import contextlib
+import itertools
 import json
 import platform
 import sys
@@ -34,6 +40,8 @@ SETTINGS = (
     {"hops": 2, "told": False},
     {"hops": 1, "told": False},
 )
+VARIED = (*SETTINGS, {"hops": 3, "told": True, "keep": False}, {"hops": 3, "told": False, "keep": False})
+SEEDS, BYSTANDERS = 5, (1, 2, 4)
 DIM, STEPS, RATE, EARLY, STORIES, ASKED = 32, 3000, 0.01, 20, 12, 1000
 FACT = ((*NAMES, *KINDS), ("is", "are"), ("a", *COLOURS), ("", *ANIMALS))
 QUESTION = (("what",), ("colour",), ("is",), NAMES)
@@ -66,11 +74,12 @@ def objective(network, batch, told):
 
 
 @double_precision()
-def trained(setting, steps=STEPS):
+def trained(setting, steps=STEPS, seed=0):
     """A network after so many of the steps of its schedule, and its loss at each."""
-    torch.manual_seed(0)
-    network, losses = MemoryNetwork(len(VOCABULARY), WORDS, DIM, hops=setting["hops"]), []
-    draw, optimiser = torch.Generator().manual_seed(0), torch.optim.Adam(network.parameters())
+    torch.manual_seed(seed)
+    keep, losses = setting.get("keep", True), []
+    network = MemoryNetwork(len(VOCABULARY), WORDS, DIM, hops=setting["hops"], keep=keep)
+    draw, optimiser = torch.Generator().manual_seed(seed), torch.optim.Adam(network.parameters())
     rate = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS)
     for _ in range(steps):
         loss = objective(network, animal_stories(32, generator=draw), setting["told"])
@@ -118,28 +127,60 @@ def network_of(tables, hops):
     return network
 
 
+def right(network, asked=ASKED, hide=False, **kind):
+    """The share of right answers to stories of a kind, the second fact hidden or not."""
+    stories = animal_stories(asked, generator=torch.Generator().manual_seed(7), **kind)
+    hidden = None
+    if hide:
+        everything = torch.ones(stories.facts.shape[:2], dtype=torch.bool)
+        hidden = everything.scatter(1, stories.support[:, 1:2], False)
+    guess = network(stories.facts, stories.question, hidden).argmax(-1)
+    return (guess == stories.answer).double().mean().item()
+
+
+def rounded(numbers):
+    """Four decimals, as a list."""
+    return [round(number, 4) for number in numbers.tolist()]
+
+
 @double_precision()
 def judged(network, asked=ASKED):
     """Shares of right answers and where the hops look, as page 2c measures them."""
-
-    def right(mask=None, **kind):
-        stories = animal_stories(asked, generator=torch.Generator().manual_seed(7), **kind)
-        hidden = None
-        if mask:
-            everything = torch.ones(stories.facts.shape[:2], dtype=torch.bool)
-            hidden = everything.scatter(1, stories.support[:, 1:2], False)
-        guess = network(stories.facts, stories.question, hidden).argmax(-1)
-        return (guess == stories.answer).double().mean().item()
-
     deep = animal_stories(asked, depth=3, generator=torch.Generator().manual_seed(8))
     weights = network.explain(deep.facts, deep.question).weights
     looks = weights.gather(2, deep.support[:, None].expand(-1, weights.shape[1], -1)).mean(0)
     return {
-        "right": [right(depth=depth) for depth in (1, 2, 3)],
-        "without_second_fact": right(mask=True, depth=3),
-        "two_bystanders": right(depth=3, others=2),
-        "looks": [[round(weight, 4) for weight in hop] for hop in looks.tolist()],
+        "right": [right(network, asked, depth=depth) for depth in (1, 2, 3)],
+        "without_second_fact": right(network, asked, hide=True, depth=3),
+        "two_bystanders": right(network, asked, depth=3, others=2),
+        "looks": [rounded(hop) for hop in looks],
     }
+
+
+@double_precision()
+def examined(network, asked=ASKED):
+    """The same, with bystanders at each depth, and more about where the hops look when the answer is three facts deep."""
+    deep = animal_stories(asked, depth=3, generator=torch.Generator().manual_seed(8))
+    weights = network.explain(deep.facts, deep.question).weights
+    kind, last = deep.facts[:, :, 3], deep.facts[:, :, 2]
+    other = (kind > 0) & (kind != kind.gather(1, deep.support[:, :1]))
+    colour = (last >= VOCABULARY.index(COLOURS[0])) & (last <= VOCABULARY.index(COLOURS[-1]))
+    return judged(network, asked) | {
+        "bystanders": [[right(network, asked, depth=depth, others=others) for depth in (1, 2, 3)] for others in BYSTANDERS],
+        "on_colours": rounded((weights * colour[:, None]).sum(-1).mean(0)),
+        "on_other_kinds": rounded((weights * other[:, None]).sum(-1).mean(0)),
+        "on_the_last_read": rounded((weights[:, 1:] * weights[:, :-1]).sum(-1).mean(0)),
+    }
+
+
+def has(done, setting):
+    """Whether a list of results has one of a setting."""
+    return any(all(one.get(key) == value for key, value in setting.items()) for one in done)
+
+
+def write(result):
+    """Keep what there is so far."""
+    RESULTS.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def main():
@@ -151,6 +192,7 @@ def main():
     with double_precision():
         first = animal_stories(1, depth=3, generator=torch.Generator().manual_seed(1))  # the story of the page
         others = animal_stories(STORIES - 1, depth=3, generator=torch.Generator().manual_seed(2))
+    before = json.loads(RESULTS.read_text(encoding="utf-8")) if arguments.resume and RESULTS.exists() else {}
     result = {
         "command": "python experiments/memory_networks.py",
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "attnlib": __version__},
@@ -163,10 +205,10 @@ def main():
             for stories in (first, others)
             for facts, question in zip(stories.facts, stories.question, strict=True)
         ],
-        "networks": json.loads(RESULTS.read_text())["networks"] if arguments.resume and RESULTS.exists() else [],
+        **{key: before.get(key, []) for key in ("networks", "seeds")},
     }
     for setting in SETTINGS:
-        if any(all(done[key] == value for key, value in setting.items()) for done in result["networks"]):
+        if has(result["networks"], setting):
             continue
         begin = time.process_time()
         network, losses = trained(setting)
@@ -174,8 +216,16 @@ def main():
         found |= {"measured": judged(network_of(found["tables"], setting["hops"])), "exact": judged(network)}
         found |= {"cpu_seconds": round(time.process_time() - begin, 1)}
         result["networks"].append(found)
-        RESULTS.write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
+        write(result)
         print(setting, found["measured"], found["exact"], found["cpu_seconds"], file=sys.stderr, flush=True)
+    for seed, varied in itertools.product(range(SEEDS), VARIED):
+        setting = {"seed": seed, "keep": True} | varied
+        if has(result["seeds"], setting):
+            continue
+        network, losses = trained(setting, seed=seed)
+        result["seeds"].append(setting | {"early": [round(loss, 6) for loss in losses[:EARLY]]} | examined(network))
+        write(result)
+        print(result["seeds"][-1], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

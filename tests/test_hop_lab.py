@@ -64,6 +64,35 @@ def test_the_beginning_of_a_training_can_be_repeated(number):
     assert losses == pytest.approx(net["early"], rel=1e-5)
 
 
+SEEDED = [{"seed": seed, "keep": True} | varied for seed in range(memory_networks.SEEDS) for varied in memory_networks.VARIED]
+
+
+def row_of(**setting):
+    (row,) = (row for row in RECORD["seeds"] if all(row[key] == value for key, value in setting.items()))
+    return row
+
+
+def test_all_seeds_are_there():
+    assert [{key: row[key] for key in ("seed", "keep", "hops", "told")} for row in RECORD["seeds"]] == SEEDED
+
+
+@EVERY
+def test_the_first_seed_is_the_network_of_the_figure(number):
+    """What was measured on it, and what 8 bits leave of that: so the numbers of all rows can be measured again."""
+    net = RECORD["networks"][number]
+    row = row_of(seed=0, keep=True, hops=net["hops"], told=net["told"])
+    assert {key: row[key] for key in ("early", *net["exact"])} == {"early": net["early"], **net["exact"]}
+    again = memory_networks.examined(memory_networks.network_of(net["tables"], net["hops"]))
+    for name in ("bystanders", "on_colours", "on_other_kinds", "on_the_last_read"):
+        close(torch.tensor(again[name]), torch.tensor(row[name]), atol=0.02)
+
+
+@pytest.mark.parametrize("setting", SEEDED, ids=str)
+def test_the_beginning_of_a_seeded_training_can_be_repeated(setting):
+    _, losses = memory_networks.trained(setting, 5, seed=setting["seed"])
+    assert losses == pytest.approx(row_of(**setting)["early"][:5], rel=1e-5)
+
+
 @EVERY
 def test_eight_bits_change_little(number):
     """Half of a step, over a largest entry of 127 steps, for every table, and hardly an answer."""

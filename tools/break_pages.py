@@ -9,7 +9,8 @@ name, in a process of its own, until a claim fails or an error is raised. A brea
 again with the number doubled: some claims are about samples. Fails when a break is not noticed, or one of a name given with
 --only. A page takes minutes, so no test runs this over the course.
 
-Left alone: data sets, figures, exercises and their checks; how far a search goes and where random numbers come from.
+Left alone: data sets, figures, exercises and their checks; how far a search goes, what it says of itself, and where random
+numbers come from.
 """
 
 import argparse
@@ -27,18 +28,20 @@ import tempfile
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import course
 import matplotlib.pyplot as plt
-import numpy as np
 import torch
-from torch import Tensor
+from broken_numbers import changed, numbers, watched
+
+from attnlib import plots
 
 ASIDE = ("attnlib.claims", "attnlib.data", "attnlib.exercises", "attnlib.live", "attnlib.plots")
-HOW_FAR = {"generator", "max_steps", "n_jobs", "on_failure", "seed", "tolerance"}
+HOW_FAR = {"burn_in", "chains", "generator", "max_steps", "max_sweeps", "n_jobs", "on_failure", "seed", "sweeps", "tolerance"}
+EVIDENCE = {"consistency", "converged", "iterations", "residual", "residuals", "stability", "steps"}
 ONE_PER_CENT, DOUBLED = 1.01, 2.0
 PATIENCE = 10
 """How many times as long as the whole page a broken one may take; then it counts as noticed, for a reader would notice."""
@@ -63,67 +66,6 @@ class Break:
         return f"{name}{''.join(f'.{part}' for part in self.place)} is changed"
 
 
-# --- numbers in what is returned ---
-
-
-def parts(value: Any) -> dict[str, Any]:
-    """The named parts of a record, a mapping or a sequence; all items of a list are one part."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {str(key): part for key, part in value.items()}
-    if isinstance(value, tuple):
-        return {str(index): part for index, part in enumerate(value)}
-    return {"items": value[0]} if isinstance(value, list) and value else {}
-
-
-def numbers(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Where numbers stand in what a call returned."""
-    if isinstance(value, Tensor | np.ndarray | float | int):
-        yield place
-    for name, part in parts(value).items():
-        yield from numbers(part, (*place, name))
-
-
-def changed(value: Any, place: tuple[str, ...], factor: float) -> Any:
-    """The same with another number at a place."""
-    if not place:
-        return wrong(value, factor)
-    name, rest = place[0], place[1:]
-    if dataclasses.is_dataclass(value):
-        if not hasattr(value, name):
-            return value
-        new = object.__new__(type(value))
-        new.__dict__.update(value.__dict__ | {name: changed(getattr(value, name), rest, factor)})
-        return new
-    if isinstance(value, dict):
-        return {key: changed(part, rest, factor) if str(key) == name else part for key, part in value.items()}
-    if isinstance(value, tuple):
-        items = (changed(part, rest, factor) if str(index) == name else part for index, part in enumerate(value))
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return [changed(part, rest, factor) for part in value] if isinstance(value, list) else value
-
-
-def wrong(value: Any, factor: float) -> Any:
-    """Another number of the same kind; a little is added, for where all is zero a factor changes nothing."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return value + 1
-    if isinstance(value, float):
-        return value * factor
-    x = value if isinstance(value, Tensor) else torch.from_numpy(value)
-    if x.dtype == torch.bool:
-        x = ~x
-    elif not (x.is_floating_point() or x.is_complex()):
-        x = x + 1
-    else:
-        x = x * factor + 1e-3 * (factor - 1)
-    return x if isinstance(value, Tensor) else x.numpy()
-
-
 # --- a page whose functions can be broken ---
 
 
@@ -135,6 +77,7 @@ class Page:
         self.broken: Break | None = None
         self.arguments: dict[Key, set[str]] = {}
         self.places: dict[Key, set[tuple[str, ...]]] = {}
+        self.parts: dict[Key, set[str]] = {}
         self.cells = [tree for tree in map(self._cell, course.code_cells(course.read(path))) if tree is not None]
         loads = [{node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} for tree in self.cells]
         self.first = {name: index for index in reversed(range(len(loads))) for name in loads[index]}
@@ -150,7 +93,7 @@ class Page:
 
     def run(self, before: Callable[[int], None] = lambda index: None) -> None:
         """From the first cell to the last; what is given is called before each."""
-        space: dict[str, Any] = {"__name__": "__main__", "_switched": self._switched}
+        space: dict[str, Any] = {"__name__": "__main__", "_switched": self._switched, "plots": plots}  # as set-up leaves it
         for index, tree in enumerate(self.cells):
             before(index)
             self._execute(tree, space)
@@ -202,18 +145,19 @@ class Page:
             found = function(*args, **kwargs)
             if self.broken is None:
                 self.places.setdefault(key, set()).update(numbers(found))
+                return watched(found, str(self.path), self.parts.setdefault(key, set()))
             return changed(found, here.place, here.factor) if here and not here.argument else found
 
         return call
 
     def breaks(self, only: set[str]) -> list[Break]:
-        """What can be wrong with what a whole run has called. Parts of a record count where the page reads them."""
+        """What can be wrong with what a whole run has called; of a record, the parts that the page reads."""
         found = [Break(key, argument=argument) for key, said in self.arguments.items() for argument in sorted(said)]
         found += [
             Break(key, place=place)
             for key, places in self.places.items()
             for place in sorted(places)
-            if all(part in self.read for part in place if not part.isdecimal() and part != "items")
+            if not place or place[0] in self.parts[key] - EVIDENCE or place[0].isdecimal() or place[0] == "items"
         ]
         shown = {"", "__init__", "forward"} | self.read
         return [one for one in found if one.key[1] in shown and (not only or one.key[0] in only) and one.key[0] in self.first]

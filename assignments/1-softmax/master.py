@@ -48,7 +48,7 @@ QUESTION_1 = Question(
     cases={
         "ordinary scores": Case(1, lambda draw: [(draw(4, 6), draw.number(0.3, 0.8)), (draw(2, 3), draw.number(2, 3))]),
         "far from zero": Case(1, lambda draw: [(4000 + draw(3, 5), 1.5), (-5000 + draw(3, 5), 0.7)]),
-        "far apart": Case(1, lambda draw: [(1000.0 * draw(3, 5).argsort(-1), draw.number(1.5, 2.5))]),
+        "far apart": Case(1, lambda draw: [(1000 * draw(3, 5).argsort(-1).double(), draw.number(1.5, 2.5))]),
         "one key": Case(1, lambda draw: [(draw(3, 1) + 4000, draw.number(1.5, 2.5))]),
     },
     wrong={
@@ -284,7 +284,7 @@ QUESTION_4 = Question(
 # Look at your curve of question 4 and at the dashed line. For 64 keys, at which spread would you call attention frozen, and why does the line stand where the steepest part nearly is? What changes when there are 4096 keys? And which product of a trained layer is "the spread" here? Six sentences.
 
 # %% [markdown] tags=["teacher"]
-# **Rubric.** One point each: a number read from the curve with the criterion used (half of the weight on few keys: between 2.5 and 3.5); the largest of $m$ normal numbers grows like $\sqrt{2 \ln m}$, so that beyond it the top state outweighs the sum of all others; 4096 keys move it to $\sqrt{2 \ln 4096} = 4.08$ only and make it steeper; the spread is $\beta$ times the standard deviation of the query-key products, so that weights and $\beta$ set it together.
+# **Rubric.** One point each: a number read from the curve with the criterion used (half of the weight on few keys: between 2.5 and 3.5); the largest of $m$ normal numbers grows like $\sqrt{2 \ln m}$, so that beyond it the top state outweighs the sum of all others; 4096 keys move it to $\sqrt{2 \ln 4096} = 4.08$ only (the curve is steeper in units of that spread, not of $\sigma$: its largest slope falls from 0.17 to 0.13); the spread is $\beta$ times the standard deviation of the query-key products, so that weights and $\beta$ set it together.
 
 # %% tags=["teacher"]
 QUESTION_5 = ByHand("5", 4)

@@ -199,7 +199,7 @@ QUESTION_3 = Question(
 def unstable(patterns):
     """How many spins of each stored pattern would flip, [m]."""
     # solution
-    couplings = patterns.T @ patterns / patterns.shape[-1]
+    couplings = patterns.T @ patterns  # d times J: whole numbers, so that a field of zero is zero
     couplings.fill_diagonal_(0)
     return (patterns * (patterns @ couplings) <= 0).sum(-1)
     # end
@@ -211,6 +211,8 @@ def _aligned(patterns, diagonal=0.0):
     return patterns * (patterns @ J.fill_diagonal_(diagonal * len(patterns) / patterns.shape[-1]))
 
 
+# An odd number of patterns of an even number of spins: d times a field is odd then. A field of zero would be for rounding
+# to decide, and who divides by d elsewhere than the reference would count others.
 _SPINS = torch.tensor(
     [[1, -1, 1, 1, -1, 1], [1, 1, -1, 1, 1, 1], [-1, -1, 1, -1, 1, 1], [1, 1, 1, -1, -1, -1], [-1, 1, 1, 1, 1, -1]]
 ).double()
@@ -219,8 +221,8 @@ QUESTION_4 = Question(
     unstable,
     shown=[(_SPINS,)],
     cases={
-        "many patterns": Case(2, lambda draw: [(draw.spins(40, 61),)]),
-        "very many patterns": Case(2, lambda draw: [(draw.spins(70, 60),)]),
+        "many patterns": Case(2, lambda draw: [(draw.spins(41, 60),)]),
+        "very many patterns": Case(2, lambda draw: [(draw.spins(71, 60),)]),
     },
     wrong={
         "with itself": Wrong(
@@ -326,10 +328,10 @@ QUESTION_5 = Question(
 # %% [markdown] tags=["by-hand"]
 # ## Question 6. Two memories compared (4 points)
 #
-# In question 5 forty patterns of 64 spins come back at the right temperature. How many unstable spins does Hebb's rule leave in forty such patterns? Say what the two energies do differently so that one holds them and the other does not, what happens at small $\beta$ in your curve of question 5 and what that state is, and which curvature of question 3 changes its sign there. Six sentences.
+# In question 5 most of forty patterns of 64 spins come back where $\beta$ is large enough. How many unstable spins does Hebb's rule leave in forty such patterns? Say what the two energies do differently so that one holds them and the other does not, what happens at small $\beta$ in your curve of question 5 and what that state is, and which curvature of question 3 changes its sign where that state is no valley any more. Six sentences.
 
 # %% [markdown] tags=["teacher"]
-# **Rubric.** One point each: a number measured with `unstable`, several in each pattern; quadratic energy adds all patterns' cross-talk with equal say, the exponential lets the nearest outweigh the rest; at small beta all memories share one valley, the state is their mean; at the state of the mean the smallest curvature, one minus beta times the largest eigenvalue of the covariance, becomes negative when the valley splits.
+# **Rubric.** One point each: a number measured with `unstable`, several in each pattern; quadratic energy adds all patterns' cross-talk with equal say, the exponential lets the nearest outweigh the rest; at small beta all memories share one valley, the state is their mean; at the state of the mean the smallest curvature, one minus beta times the largest eigenvalue of the covariance, becomes negative when the valley splits (at 0.17 to 0.23 here; from 0.11 on the memories have valleys of their own beside it, so that the curve rises earlier).
 
 # %% tags=["teacher"]
 QUESTION_6 = ByHand("6", 4)

@@ -228,7 +228,7 @@ QUESTION_4 = Question(
             lambda m, J, b: _response(m, J, b, coupling=1.0),
         ),
         "to the bare field": Wrong(
-            "That is the answer to h; to beta h it is smaller by the factor beta.", lambda m, J, b: b * _response(m, J, b)
+            "That is the answer to h; divide it by beta, and it is the one to beta h.", lambda m, J, b: b * _response(m, J, b)
         ),
         "not inverted": Wrong("That is the inverse of the response.", lambda m, J, b: _response(m, J, b, turn=False)),
         "sign": Wrong(

@@ -57,7 +57,7 @@ def multi_hop(
 
     .. math:: o^t = \sum_j a^t_j v_j, \qquad a^t_j \propto \exp(\beta\, k_j \cdot q^t), \qquad q^{t+1} = q^t + R^t o^t
 
-    The maps turn what was found into what is to be looked for, and away from the memory that was just read.
+    The maps turn what was found into what is to be looked for. With maps of zero every hop reads what the first one reads.
 
     Args:
         query: the question, ``[*batch, d]``.
