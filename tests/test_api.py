@@ -146,6 +146,8 @@ def test_names_are_read_in_the_order_of_the_cells():
     assert [name for *_, name, _ in page.cell("β, look_ = 1, look")] == ["look"]
     assert list(page.cell("def f(look):\n    return look(1)")) == []
     assert list(page.cell("look")) == []
+    of_a_class = "from attnlib import SoftmaxAttention\nSoftmaxAttention.from_torch"  # a method has no entry of its own
+    assert [name for *_, name, _ in page.cell(of_a_class)] == ["SoftmaxAttention"] * 2
 
 
 def test_links_stand_on_the_name_and_nowhere_else():

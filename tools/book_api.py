@@ -26,6 +26,14 @@ _PIECES = re.compile(r"(<[^>]*>)")
 _MAGIC = re.compile(r"^(\s*)[%!].*", re.MULTILINE)
 
 
+def is_module(path: str) -> bool:
+    """Whether there is such a module; a class is none, and its methods have no entry of their own."""
+    try:
+        return importlib.util.find_spec(path) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 @cache
 def key(module: str, name: str) -> str | None:
     """What a name in a module of attnlib stands for: where it is defined, or, for what cannot tell, where it was found."""
@@ -33,7 +41,7 @@ def key(module: str, name: str) -> str | None:
         owner = importlib.import_module(module)
         thing = getattr(owner, name) if name else owner
     except (ImportError, AttributeError):
-        return key(f"{module}.{name}", "") if name and importlib.util.find_spec(module) else None
+        return key(f"{module}.{name}", "") if name and is_module(module) else None
     if inspect.ismodule(thing):
         return thing.__name__
     home = getattr(thing, "__module__", None) or ""
