@@ -66,9 +66,8 @@ def published(book: Book) -> Iterator[str]:
 # Weight
 
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-BLOCKING = (
-    "performance.getEntriesByType('resource').filter(one => one.renderBlockingStatus === 'blocking').map(one => one.name)"
-)
+BLOCKING = """performance.getEntriesByType('resource')
+  .filter(entry => entry.renderBlockingStatus === 'blocking').map(entry => entry.name)"""
 STYLE = "/_static/book.css"
 
 
