@@ -168,7 +168,7 @@ def test_scenes(slope, name):
 
 @pytest.mark.parametrize(("desk", "moves"), [({}, True), (CALM, False)], indirect=["desk"], ids=["as usual", "reduced"])
 def test_the_ball_rolls_where_motion_is_wanted(desk, moves):
-    """The state is the new one at once; the ball is seen on its way, or not at all. Frames are those of the test's own clock."""
+    """The state is the new one at once; the ball is seen on its way, or not at all. Frames come by a clock of the test."""
     page = desk.open()
     page.clock.install(time=0)
     page.set_content(f"<html lang='en'><title>Ball</title><body>{BallAndBound([-2, 2], 0.3, 2.0).page()}")
