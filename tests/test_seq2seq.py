@@ -294,6 +294,25 @@ def test_padding_teaches_nothing():
     assert results[0] == pytest.approx(results[1], abs=1e-5)
 
 
+def test_a_longer_warm_up_makes_the_first_steps_smaller():
+    """After one step of Adam every weight has moved by the learning rate of that step: the full one, or its sixth part."""
+
+    def first_move(warm_up):
+        torch.manual_seed(0)
+        net, seen = Seq2Seq(9, 9, hidden=8, embedding=4), []
+        teach(
+            net,
+            lambda: [reversal(4, 0)],
+            6,
+            learning_rate=1e-2,
+            warm_up=warm_up,
+            watch=lambda step: seen.append(net.out.bias.detach().clone()),
+        )
+        return (seen[1] - seen[0]).abs().max().item()
+
+    assert [first_move(warm_up) for warm_up in (0, 1, 6)] == pytest.approx([1e-2, 1e-2, 1e-2 / 6], rel=1e-3)
+
+
 def test_the_progress_bar(capsys, monkeypatch):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     pytest.importorskip("tqdm")
@@ -365,6 +384,7 @@ NET = Seq2Seq(9, 8, hidden=4, embedding=3)
         (lambda: NET.beam(SOURCE, width=0), "width is 0; expected an integer of at least 1"),
         (lambda: teach(NET, list, 3), "batches is empty; expected at least one batch"),
         (lambda: teach(NET, list, 0), "steps is 0; expected an integer of at least 1"),
+        (lambda: teach(NET, list, 3, warm_up=4), "warm_up is 4; expected an integer of at least 0, at most 3"),
         (lambda: alignment_error_rate([], [frozenset()]), "found, sure, possible have 0, 1, 1 sentences"),
         (lambda: alignment_error_rate([frozenset()], [frozenset()]), "found and sure have no links"),
         (lambda: alignment_error_rate([LINK], [LINK], [frozenset()]), "sure has a link that is not possible"),
