@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import re
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -536,11 +537,13 @@ def test_page_styles_do_not_reach_in(desk):
 
 @pytest.mark.parametrize("keys", [4, 128])
 def test_frames_while_dragging(desk, keys, record_property):
-    """A generous bound for a slow shared machine; on an idle laptop the median is a frame of its screen."""
+    """On an idle laptop the median is a frame of its screen. On a busy machine, twice what the page takes at rest."""
     figure = Figure(desk.open(SoftmaxThermometer(logits=[0.5] * keys).page()))
     figure.page.evaluate(
         "window.times = []; (function note(now) { times.push(now); requestAnimationFrame(note); })(performance.now())"
     )
+    figure.page.wait_for_function("times.length > 30")
+    at_rest = median_gap(figure.page.evaluate("times"))
     mouse = figure.page.mouse
     mouse.move(*figure.place(0, 0.5))
     mouse.down()
@@ -549,11 +552,13 @@ def test_frames_while_dragging(desk, keys, record_property):
         mouse.move(*figure.place(0, 2.5 * (-1) ** turn), steps=30)
     times = figure.page.evaluate("times")[begin:]
     mouse.up()
-    gaps = sorted(after - before for before, after in itertools.pairwise(times))
-    assert len(gaps) > 10
-    record_property("median_frame_ms", gaps[len(gaps) // 2])
-    print(f"{keys} keys: median frame {gaps[len(gaps) // 2]:.1f} ms, slowest of {len(gaps)}: {gaps[-1]:.1f} ms")
-    assert gaps[len(gaps) // 2] < 40
+    assert len(times) > 10
+    record_property("median_frame_ms", median_gap(times))
+    assert median_gap(times) < max(40, 2 * at_rest)
+
+
+def median_gap(times: list[float]) -> float:
+    return statistics.median(after - before for before, after in itertools.pairwise(times))
 
 
 # In the book
@@ -567,9 +572,6 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return build(tmp_path_factory)
 
 
-@pytest.mark.parametrize(
-    "desk", [{"color_scheme": scheme} for scheme in ("light", "dark")], indirect=True, ids=["light", "dark"]
-)
 @pytest.mark.parametrize("source", LIVE)
 def test_every_figure_of_the_book_is_alive(desk, book, source):
     """And it stands on the page itself, not on the pale ground that the theme gives to HTML in the dark."""
@@ -577,7 +579,11 @@ def test_every_figure_of_the_book_is_alive(desk, book, source):
     page.goto((book.html / f"{source}.html").as_uri())
     boxes = page.locator("[data-live]")
     assert boxes.count() > 0
-    for index in range(boxes.count()):
-        assert boxes.nth(index).locator(".card").is_visible()
-        assert boxes.nth(index).evaluate("box => Object.values(box.figure.readout()).length > 0")
-        assert boxes.nth(index).evaluate("box => getComputedStyle(box.parentElement).backgroundColor") == "rgba(0, 0, 0, 0)"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"html[data-theme={scheme}]").wait_for(state="attached")
+        for index in range(boxes.count()):
+            assert boxes.nth(index).locator(".card").is_visible()
+            assert boxes.nth(index).evaluate("box => Object.values(box.figure.readout()).length > 0")
+            ground = boxes.nth(index).evaluate("box => getComputedStyle(box.parentElement).backgroundColor")
+            assert ground == "rgba(0, 0, 0, 0)"
