@@ -519,8 +519,14 @@ def test_axe_finds_nothing_serious(desk, theme, beta):
     ids=["reduced", "as usual"],
 )
 def test_motion_is_asked_for(figure, moving):
-    figure.button("Equal").click()
-    seconds = figure.box.locator("rect.weight").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
+    """Seen in the moment of the click: bars that have arrived are not in motion any more."""
+    seconds = figure.box.evaluate(
+        """(box) => {
+        const root = box.firstChild.shadowRoot;
+        [...root.querySelectorAll("button")].find((button) => button.textContent === "Equal").click();
+        return getComputedStyle(root.querySelector("rect.weight")).transitionDuration;
+    }"""
+    )
     assert (seconds != "0s") is moving
 
 
@@ -537,7 +543,7 @@ def test_page_styles_do_not_reach_in(desk):
 
 @pytest.mark.parametrize("keys", [4, 128])
 def test_frames_while_dragging(desk, keys, record_property):
-    """On an idle laptop the median is a frame of its screen. On a busy machine, twice what the page takes at rest."""
+    """The median is below 2.4 times the page's frame at rest: 40 ms of 16.7, and more on a busy machine."""
     figure = Figure(desk.open(SoftmaxThermometer(logits=[0.5] * keys).page()))
     figure.page.evaluate(
         "window.times = []; (function note(now) { times.push(now); requestAnimationFrame(note); })(performance.now())"
@@ -554,7 +560,7 @@ def test_frames_while_dragging(desk, keys, record_property):
     mouse.up()
     assert len(times) > 10
     record_property("median_frame_ms", median_gap(times))
-    assert median_gap(times) < max(40, 2 * at_rest)
+    assert median_gap(times) < 2.4 * at_rest
 
 
 def median_gap(times: list[float]) -> float:
