@@ -59,8 +59,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 FIRST = (
-    *("tests/test_colab", "tests/test_site_browser", "tests/test_traced", "tests/test_hostile"),
-    *("notebooks/", "tests/test_flatland_browser", "tests/test_spin_lab_browser"),
+    *("tests/test_site_browser", "tests/test_colab", "tests/test_traced", "tests/test_hostile", "notebooks/"),
+    *("tests/test_live_browser", "tests/test_flatland_browser", "tests/test_grading", "tests/test_exercises"),
+    *("tests/test_student_notebooks", "tests/test_search_browser", "tests/test_claims_browser", "tests/test_view_browser"),
+    *("tests/test_spin_lab_browser", "tests/test_factor_lab_browser"),
 )
 """Files that take minutes, by how their tests' names begin, the longest first."""
 

@@ -30,9 +30,9 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-def axe(page: Any) -> dict[str, Any]:
+def axe(page: Any, **options: Any) -> dict[str, Any]:
     """What axe finds: all places of each violation, and one for each rule that a page passes, or does not concern.
 
     To name thousands of places where nothing is wrong would take twice as long as to look at them.
     """
-    return axe_api.Axe().run(page, options={"resultTypes": ["violations"]}).response
+    return axe_api.Axe().run(page, options={"resultTypes": ["violations"], **options}).response

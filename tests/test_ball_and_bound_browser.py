@@ -168,23 +168,21 @@ def test_scenes(slope, name):
 
 @pytest.mark.parametrize(("desk", "moves"), [({}, True), (CALM, False)], indirect=["desk"], ids=["as usual", "reduced"])
 def test_the_ball_rolls_where_motion_is_wanted(desk, moves):
-    """The state is the new one at once; the ball is seen on its way, or not at all."""
-    slope = Slope(desk.open(BallAndBound([-2, 2], 0.3, 2.0).page()))
-    seen = slope.box.evaluate(
-        """async (box) => {
-        const root = box.firstChild.shadowRoot, ball = root.querySelector("[aria-label=ball]"), seen = [];
-        [...root.querySelectorAll("button")].find((button) => button.textContent === "Take the step").click();
-        for (let i = 0; i < 400 && (i < 3 || seen.at(-1) !== seen.at(-3)); i += 1) {
-            await new Promise(requestAnimationFrame);
-            seen.push(parseFloat(ball.style.left));
-        }
-        return [box.figure.model.get("steps"), ...new Set(seen)];
-    }"""
-    )
-    assert seen[0] == 1
-    between = seen[1:-1]
+    """The state is the new one at once; the ball is seen on its way, or not at all. Frames come by a clock of the test."""
+    page = desk.open()
+    page.clock.install(time=0)
+    page.set_content(f"<html lang='en'><title>Ball</title><body>{BallAndBound([-2, 2], 0.3, 2.0).page()}")
+    page.clock.pause_at(3600)
+    slope, seen = Slope(page), []
+    slope.button("Take the step").evaluate("button => button.click()")
+    assert slope.box.evaluate("box => box.figure.model.get('steps')") == 1
+    for _ in range(80):
+        page.clock.run_for(16)
+        seen.append(slope.handle("ball").evaluate("ball => parseFloat(ball.style.left)"))
+    between = sorted(set(seen))[:-1]
     assert (len(between) > 1) is moves
-    assert between == sorted(between)
+    assert seen == sorted(seen)
+    page.clock.resume()
     assert slope.is_right()["steps"] == 1
 
 

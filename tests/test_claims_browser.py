@@ -81,7 +81,7 @@ def test_a_link_leads_to_its_claim_even_inside_a_fold(tab):
 
 
 @pytest.mark.parametrize("source", NOTEBOOKS)
-def test_key_claims_stand_out_and_the_others_are_quiet(tab, book, source):
+def test_key_claims_stand_out_the_others_are_quiet_and_figures_can_be_read(tab, book, source):
     page = tab.open(f"{source}.html")
     (path,) = (path for path in course.notebooks() if path.stem in source)
     ids = {f"claim-{claim.id.replace('.', '-')}" for claim in make_claims.collect([path])[path]}
@@ -94,17 +94,17 @@ def test_key_claims_stand_out_and_the_others_are_quiet(tab, book, source):
     assert page.locator("div.claim.key").count() == page.locator("div.claim.key:visible").count()
     folds = page.eval_on_selector_all("details.checks", "all => all.map(one => one.querySelectorAll('.claim').length)")
     assert min(folds, default=2) > 1
+    words_in_figures_can_be_read_on_a_phone(page)
 
 
-@pytest.mark.parametrize("tab", [(390, "light")], indirect=True, ids=str)
-@pytest.mark.parametrize("source", NOTEBOOKS)
-def test_words_in_figures_can_be_read_on_a_phone(tab, source):
+def words_in_figures_can_be_read_on_a_phone(page):
     """The style sheet's smallest letters are about seven and a half pixels high; a figure of many panels scrolls instead."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    here.drawn(page)
     style = (course.ROOT / "attnlib" / "plots.mplstyle").read_text(encoding="utf-8")
     points, inch = (
         float(re.search(rf"^{name}: ([\d.]+)", style, re.MULTILINE)[1]) for name in ("xtick.labelsize", "figure.dpi")
     )
-    page = tab.open(f"{source}.html")
     shrunk = page.evaluate(
         """[...document.querySelectorAll('.cell_output figure img')]
         .map(one => one.getBoundingClientRect().width / one.getAttribute('width'))"""

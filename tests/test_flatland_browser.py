@@ -460,27 +460,22 @@ def test_basins_are_where_full_steps_lead(module, beta):
 
 @pytest.mark.parametrize("desk", [{"reduced_motion": how} for how in ("no-preference", "reduce")], indirect=True)
 def test_a_descent_runs_once_unless_motion_is_not_wanted(desk):
-    plane = Plane(desk.open(Flatland(MEMORIES, QUERIES, steps=5).page()))
-    plane.box.evaluate(
-        """box => {
-        window.times = [];
-        (function note() {
-            const time = box.figure.time();
-            if (time !== null) times.push(time);
-            requestAnimationFrame(note);
-        })();
-    }"""
-    )
-    plane.button("\u25b6 Descend").click()
-    plane.page.wait_for_timeout(2500)
-    times, moving = (
-        plane.page.evaluate("times"),
-        not plane.page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches"),
-    )
+    """Frames are those of the test's own clock."""
+    page = desk.open()
+    page.clock.install(time=0)
+    page.set_content(f"<html lang='en'><title>Plane</title><body>{Flatland(MEMORIES, QUERIES, steps=5).page()}")
+    page.clock.pause_at(3600)
+    plane, times = Plane(page), []
+    plane.button("\u25b6 Descend").evaluate("button => button.click()")
+    for milliseconds in [16] * 4 + [100] * 25:
+        page.clock.fast_forward(milliseconds)
+        times += [time for time in [plane.box.evaluate("box => box.figure.time()")] if time is not None]
+    moving = not page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches")
     assert times == sorted(times)
     assert (len(set(times)) > 5) == moving
     assert set(times) == {5} or moving
     assert plane.box.evaluate("box => box.figure.time()") is None
+    page.clock.resume()
     plane.is_right()
 
 

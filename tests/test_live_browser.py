@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import re
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -518,8 +519,14 @@ def test_axe_finds_nothing_serious(desk, theme, beta):
     ids=["reduced", "as usual"],
 )
 def test_motion_is_asked_for(figure, moving):
-    figure.button("Equal").click()
-    seconds = figure.box.locator("rect.weight").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
+    """Seen in the moment of the click: bars that have arrived are not in motion any more."""
+    seconds = figure.box.evaluate(
+        """(box) => {
+        const root = box.firstChild.shadowRoot;
+        [...root.querySelectorAll("button")].find((button) => button.textContent === "Equal").click();
+        return getComputedStyle(root.querySelector("rect.weight")).transitionDuration;
+    }"""
+    )
     assert (seconds != "0s") is moving
 
 
@@ -536,11 +543,13 @@ def test_page_styles_do_not_reach_in(desk):
 
 @pytest.mark.parametrize("keys", [4, 128])
 def test_frames_while_dragging(desk, keys, record_property):
-    """A generous bound for a slow shared machine; on an idle laptop the median is a frame of its screen."""
+    """The median is below 2.4 times the page's frame at rest: 40 ms of 16.7, and more on a busy machine."""
     figure = Figure(desk.open(SoftmaxThermometer(logits=[0.5] * keys).page()))
     figure.page.evaluate(
         "window.times = []; (function note(now) { times.push(now); requestAnimationFrame(note); })(performance.now())"
     )
+    figure.page.wait_for_function("times.length > 30")
+    at_rest = median_gap(figure.page.evaluate("times"))
     mouse = figure.page.mouse
     mouse.move(*figure.place(0, 0.5))
     mouse.down()
@@ -549,11 +558,13 @@ def test_frames_while_dragging(desk, keys, record_property):
         mouse.move(*figure.place(0, 2.5 * (-1) ** turn), steps=30)
     times = figure.page.evaluate("times")[begin:]
     mouse.up()
-    gaps = sorted(after - before for before, after in itertools.pairwise(times))
-    assert len(gaps) > 10
-    record_property("median_frame_ms", gaps[len(gaps) // 2])
-    print(f"{keys} keys: median frame {gaps[len(gaps) // 2]:.1f} ms, slowest of {len(gaps)}: {gaps[-1]:.1f} ms")
-    assert gaps[len(gaps) // 2] < 40
+    assert len(times) > 10
+    record_property("median_frame_ms", median_gap(times))
+    assert median_gap(times) < 2.4 * at_rest
+
+
+def median_gap(times: list[float]) -> float:
+    return statistics.median(after - before for before, after in itertools.pairwise(times))
 
 
 # In the book
@@ -567,9 +578,6 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return build(tmp_path_factory)
 
 
-@pytest.mark.parametrize(
-    "desk", [{"color_scheme": scheme} for scheme in ("light", "dark")], indirect=True, ids=["light", "dark"]
-)
 @pytest.mark.parametrize("source", LIVE)
 def test_every_figure_of_the_book_is_alive(desk, book, source):
     """And it stands on the page itself, not on the pale ground that the theme gives to HTML in the dark."""
@@ -577,7 +585,11 @@ def test_every_figure_of_the_book_is_alive(desk, book, source):
     page.goto((book.html / f"{source}.html").as_uri())
     boxes = page.locator("[data-live]")
     assert boxes.count() > 0
-    for index in range(boxes.count()):
-        assert boxes.nth(index).locator(".card").is_visible()
-        assert boxes.nth(index).evaluate("box => Object.values(box.figure.readout()).length > 0")
-        assert boxes.nth(index).evaluate("box => getComputedStyle(box.parentElement).backgroundColor") == "rgba(0, 0, 0, 0)"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"html[data-theme={scheme}]").wait_for(state="attached")
+        for index in range(boxes.count()):
+            assert boxes.nth(index).locator(".card").is_visible()
+            assert boxes.nth(index).evaluate("box => Object.values(box.figure.readout()).length > 0")
+            ground = boxes.nth(index).evaluate("box => getComputedStyle(box.parentElement).backgroundColor")
+            assert ground == "rgba(0, 0, 0, 0)"

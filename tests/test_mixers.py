@@ -71,14 +71,15 @@ class Iterated(MeanFieldAttention):
     Weak couplings take few steps there, and it is steps that a compiler traces one by one.
     """
 
-    def __init__(self, *sizes, dtype=None, **settings):
+    def __init__(self, *sizes, dtype=None, largest=0.03, max_steps=10, **settings):
         tolerance = 1e-13 if dtype == torch.float64 else 1e-6
-        super().__init__(*sizes, dtype=dtype, tolerance=tolerance, largest=0.03, max_steps=10, **settings)
+        super().__init__(*sizes, dtype=dtype, tolerance=tolerance, largest=largest, max_steps=max_steps, **settings)
 
 
 class TestMeanFieldAttentionByIteration(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "prior": Binary(), "onsager": "none"}
+    traced: ClassVar = {"largest": 0.003, "max_steps": 5}
     small: ClassVar = {"sites": 3}
     crosses = False
 
@@ -86,6 +87,7 @@ class TestMeanFieldAttentionByIteration(MixerSuite):
 class TestMeanFieldAttentionWithANetwork(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "onsager": "neural"}
+    traced: ClassVar = {"largest": 0.003, "max_steps": 5}
     small: ClassVar = {"sites": 3}
     crosses = False
 
@@ -93,35 +95,35 @@ class TestMeanFieldAttentionWithANetwork(MixerSuite):
 class TestVectorSpinAttention(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"sites": 5}
-    traced: ClassVar = {"max_steps": 6}
+    traced: ClassVar = {"max_steps": 5}
     crosses = False
 
 
 class TestVectorSpinAttentionWhoseCouplingsFollowTheFields(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh"}
-    traced: ClassVar = {"max_steps": 6}
+    traced: ClassVar = {"max_steps": 5}
     crosses = False
 
 
 class TestVectorSpinAttentionWithCouplingsLikeAttentions(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "softmax"}
-    traced: ClassVar = {"max_steps": 6}
+    traced: ClassVar = {"max_steps": 5}
     crosses = False
 
 
 class TestVectorSpinAttentionWithOneMultiplier(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"sites": 5, "lengths": "total"}
-    traced: ClassVar = {"max_steps": 10}
+    traced: ClassVar = {"max_steps": 6}
     crosses = False
 
 
 class TestVectorSpinAttentionWithOneMultiplierAndTheFieldsCouplings(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
-    traced: ClassVar = {"max_steps": 10}
+    traced: ClassVar = {"max_steps": 6}
     crosses = False
 
 

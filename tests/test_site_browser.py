@@ -6,6 +6,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,9 +26,10 @@ book, base, browser, tab = here.book, here.base, here.browser, here.tab
 CHAPTERS = [f"{source}.html" for source in NOTEBOOKS]
 WHERE = course.repository()
 SITE = urlsplit(WHERE.site).path
-# Chromium's own "slow 4G": bytes a second down and up, milliseconds until an answer begins.
 EMPTY = "empty"
-SLOW = {"offline": False, "downloadThroughput": 180_000, "uploadThroughput": 84_375, "latency": 562.5}
+LATENCY, RATE = 0.5625, 180_000
+"""Chromium's own "slow 4G": seconds until an answer begins, bytes a second."""
+SLOW = {"offline": False, "downloadThroughput": RATE, "uploadThroughput": 84_375, "latency": 1000 * LATENCY}
 
 
 class AsPublished(here.Quiet):
@@ -63,81 +65,120 @@ def published(book: Book) -> Iterator[str]:
 
 # Weight
 
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+BLOCKING = """performance.getEntriesByType('resource')
+  .filter(entry => entry.renderBlockingStatus === 'blocking').map(entry => entry.name)"""
+STYLE = "/_static/book.css"
 
-def visit(browser: Any, address: str, until: str = "networkidle") -> tuple[float, int]:
-    """Seconds to the first paint and bytes transferred, by the browser's own counters, on a phone with a slow line."""
+
+@pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
+def test_on_slow_4g_the_text_is_there_in_two_seconds_and_a_page_weighs_900_kb(browser, published, path):
+    """The text is painted while all is kept back but the document and its style sheet: it waits for nothing else.
+
+    So bytes and answers say when the last of it is there, however busy this machine is: the style sheet is asked for when the
+    document begins, and its answer begins when the document is there, or later. A quarter of a second is left to draw it.
+    """
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    line = context.new_cdp_session(page)
+    line.send("Network.enable")
+    line.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    names: dict[str, str] = {}
+    weights: dict[str, int] = {}
+    line.on("Network.requestWillBeSent", lambda event: names.update({event["requestId"]: event["request"]["url"]}))
+    line.on("Network.loadingFinished", lambda event: weights.update({event["requestId"]: event["encodedDataLength"]}))
+    kept: list[Any] = []
+    first = {urlsplit(published + path).path, SITE.rstrip("/") + STYLE}
+    page.route("**/*", lambda route: kept.append(route) if urlsplit(route.request.url).path not in first else route.continue_())
+    page.goto(published + path, wait_until="commit")
+    page.wait_for_function(PAINTED, timeout=60_000)
+    assert page.locator("article h1").first.is_visible()
+    assert not [route.request.url for route in kept if route.request.resource_type == "font"]
+    page.unroute_all()  # which lets go what was kept
+    page.wait_for_load_state("networkidle")
+    waited = page.evaluate(BLOCKING)
+    context.close()
+    assert [urlsplit(name).path.removeprefix(SITE.rstrip("/")) for name in waited] == [STYLE]
+    (document,) = (weights[key] for key, name in names.items() if name == published + path)
+    styles = sum(weights[key] for key, name in names.items() if name in waited)
+    assert max(LATENCY + document / RATE, 2 * LATENCY) + styles / RATE < 2 - 0.25
+    assert sum(weights.values()) < 900_000
+
+
+def painted_on_slow_4g(browser: Any, address: str) -> float:
+    """Seconds to the first paint, by the browser's own clock."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     line = context.new_cdp_session(page)
     line.send("Network.enable")
     line.send("Network.setCacheDisabled", {"cacheDisabled": True})
     line.send("Network.emulateNetworkConditions", SLOW)
-    arrived: list[int] = []
-    line.on("Network.loadingFinished", lambda event: arrived.append(event["encodedDataLength"]))
-    page.goto(address, wait_until=until)
-    painted = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-    paint = page.wait_for_function(painted).json_value()
+    page.goto(address, wait_until="commit")
+    paint = page.wait_for_function(PAINTED).json_value()
     context.close()
-    return paint / 1000, sum(arrived)
+    return paint / 1000
 
 
-@pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
-def test_on_slow_4g_the_text_is_there_in_two_seconds_and_a_page_weighs_900_kb(browser, published, path):
-    """A busy machine paints late, so the best of thirteen visits counts; the bytes are the same in each.
+def test_a_first_paint_takes_what_arrives_and_little_work(browser, published):
+    """Against an empty page, painted in 0.6 s, in the same moment: what keeps this machine busy makes both late.
 
-    Where even an empty page, which is painted in 0.6 seconds when its first byte is there, takes half as long again, the
-    seconds say nothing about the page.
+    Two seconds are 3.3 times as long. One of five pairs is enough, since nothing makes a page early.
     """
-    paint, weight = visit(browser, published + path)
-    assert weight < 900_000
-    for _ in range(12):
-        if paint >= 2:
-            paint = min(paint, visit(browser, published + path, until="commit")[0])
-    if paint >= 2:
-        empty = min(visit(browser, published + EMPTY, until="commit")[0] for _ in range(3))
-        if empty > 0.9:
-            pytest.skip(f"the machine is too busy to time a page: an empty one takes {empty:.1f} s")
-    assert paint < 2
+    pairs = ((painted_on_slow_4g(browser, published + path) for path in (EMPTY, here.CHAPTER)) for _ in range(5))
+    found = []
+    for empty, paint in pairs:
+        assert empty > LATENCY
+        assert paint > 2 * LATENCY
+        found.append(paint / empty)
+        if found[-1] < 3.3:
+            break
+    assert min(found) < 3.3
 
 
-# Every page, on a screen and on a phone: one visit for all that need not begin in a fresh tab
+# Every page, on a phone in the dark and on a screen in the light: one visit for all that need not begin in a fresh tab
 
 
-@pytest.mark.parametrize("tab", [(1280, "light"), (390, "dark")], indirect=True, ids=str)
+@pytest.mark.parametrize("tab", [(390, "dark")], indirect=True, ids=str)
 @pytest.mark.parametrize("path", here.ALL_PAGES)
-def test_every_page_on_a_screen_and_on_a_phone(tab, path):
+def test_every_page_on_a_phone_and_on_a_screen(tab, path):
+    """Turned from one to the other as a reader's system and window turn. Once on paper, from the dark, which paper is not."""
     asked: list[str] = []
     tab.page.on("request", lambda request: asked.append(request.url))
     page = tab.open(path)
     text_waits_for_one_style_sheet_and_mathjax_comes_with_formulas_only(page, asked)
-    if path in CHAPTERS and theme_of(page) == "dark":
-        page_prints_whole(page)
-    here.open_folds(page)
-    page_is_quiet_and_whole(tab, page)
     if path in CHAPTERS:
-        pictures_keep_their_shape(page)
+        page_prints_whole(page)
         download_under_the_title_needs_no_network(page, path)
-    equations_are_no_wider_than_their_box_and_no_stops_of_the_tab_key(page)
+    page_is_quiet_and_whole(tab, page, path)
     nothing_is_wider_than_the_paper(page)
-    here.open_folds(page)
-    faults = here.serious_faults(page)
+    turn(page, 1280, "light")
+    page_is_quiet_and_whole(tab, page, path)
+    faults = here.serious_faults(page, partial(turn, page, 1280, "light"), partial(turn, page, 390, "dark"))
     assert not faults, "\n".join(faults)
 
 
-def page_is_quiet_and_whole(tab: here.Tab, page: Any) -> None:
-    """Nothing fails or goes out, every formula is set, nothing is wider than the screen."""
+def turn(page: Any, width: int, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 844})
+    here.drawn(page)
+    assert theme_of(page) == theme
+
+
+def page_is_quiet_and_whole(tab: here.Tab, page: Any, path: str) -> None:
+    """Nothing fails or goes out, every formula is set, nothing is wider than the screen, all folds open."""
+    here.open_folds(page)
     assert not tab.wrong
     assert page.locator("mjx-container").count() == page.locator("span.math, div.math").count()
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
     width, wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width <= wide
+    if path in CHAPTERS:
+        pictures_keep_their_shape(page)
+    equations_are_no_wider_than_their_box_and_no_stops_of_the_tab_key(page)
 
 
 def text_waits_for_one_style_sheet_and_mathjax_comes_with_formulas_only(page: Any, asked: list[str]) -> None:
-    waited = page.evaluate(
-        "performance.getEntriesByType('resource').filter(entry => entry.renderBlockingStatus === 'blocking').map(e => e.name)"
-    )
-    assert [urlsplit(address).path for address in waited] == ["/_static/book.css"]
+    assert [urlsplit(address).path for address in page.evaluate(BLOCKING)] == [STYLE]
     assert any("/mathjax/" in address for address in asked) == bool(page.locator("article .math").count())
     assert not [address for address in asked if "fontawesome" in address]
     blank = page.evaluate(

@@ -148,11 +148,15 @@ def hopfield_jacobian(
     """
     check_states("state", state, "memory", memory)
     beta = check_beta(beta, like=state, shape=state.shape[:-1])
+    return check_result(unchecked_jacobian(state, memory, beta).to(state.dtype), "beta and memory are")
+
+
+def unchecked_jacobian(state: Tensor, memory: Tensor, beta: Scalar) -> Tensor:
+    """What :func:`hopfield_jacobian` returns, of arguments that are known to be good, in single precision or better."""
     wide = widened(memory)
     weights = attention_weights_of(state, memory, beta, Mask())
     centred = wide[..., None, :, :] - (weights @ wide)[..., :, None, :]
-    jacobian = column(column(beta)) * ((weights[..., None] * centred).mT @ centred)
-    return check_result(jacobian.to(state.dtype), "beta and memory are")
+    return column(column(beta)) * ((weights[..., None] * centred).mT @ centred)
 
 
 def relaxed(state: Tensor, target: Tensor, step_size: float | int) -> Tensor:

@@ -11,7 +11,7 @@ from attnlib._checks import check_choice, check_count, check_number, check_state
 from attnlib._convergence import OnFailure, report_failure
 from attnlib._numerics import Mask, attention_average, attention_weights_of
 from attnlib._values import check_result, check_visible
-from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian
+from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian, unchecked_jacobian
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def find_fixed_points(
     merge = check_number("merge", merge, above=0)
     patterns = memory.detach().double()
     unit = patterns.norm(dim=-1).max().item()
-    found, residuals, steps = _settle(state.detach().double(), patterns, beta, tolerance * unit, max_steps)
+    found, residuals, steps = settle(state.detach().double(), patterns, beta, tolerance * unit, max_steps)
     resting = residuals <= tolerance * unit
     if not resting.all():
         report_failure(
@@ -109,7 +109,7 @@ def find_fixed_points(
             residual=residuals.max().item(),
             on_failure=on_failure,
         )
-    found[resting] = _polish(found[resting], patterns, beta)
+    found[resting], _ = polish(found[resting], patterns, beta)
     chosen, reached = _gather(found, resting, merge * unit)
     points = found[chosen]
     energies, order = hopfield_energy(points, patterns, beta=beta).sort(stable=True)
@@ -126,7 +126,7 @@ def find_fixed_points(
     return FixedPoints(points, energies, weights, curvatures, reached, ends, residuals, steps)
 
 
-def _settle(state: Tensor, memory: Tensor, beta: float | int, small: float, max_steps: int) -> tuple[Tensor, Tensor, Tensor]:
+def settle(state: Tensor, memory: Tensor, beta: float | int, small: float, max_steps: int) -> tuple[Tensor, Tensor, Tensor]:
     """Full steps from each start until its own gradient is small: states, residuals of exactly these, steps taken."""
     state, steps = state.clone(), torch.zeros(len(state), dtype=torch.long, device=state.device)
     residuals, moving = torch.full_like(state[:, 0], math.inf), torch.arange(len(state), device=state.device)
@@ -142,22 +142,26 @@ def _settle(state: Tensor, memory: Tensor, beta: float | int, small: float, max_
     return state, residuals, steps
 
 
-def _polish(state: Tensor, memory: Tensor, beta: float | int, rounds: int = 20) -> Tensor:
-    """Newton steps on the gradient, as long as they shrink it: a tolerance leaves an error of itself over the curvature."""
-    slope = hopfield_gradient(state, memory, beta=beta)
+def polish(state: Tensor, memory: Tensor, beta: float | int, rounds: int = 20) -> tuple[Tensor, Tensor]:
+    """Newton steps on the gradient, as long as they shrink it: a tolerance leaves an error of itself over the curvature.
+
+    Returns the states and their residuals.
+    """
+    one = torch.eye(state.shape[-1], dtype=state.dtype, device=state.device)
+    slope = state - attention_average(state, memory, memory, beta, Mask())
+    residuals = slope.norm(dim=-1)
     for _ in range(rounds):
-        hessian = torch.eye(state.shape[-1], dtype=state.dtype, device=state.device) - hopfield_jacobian(
-            state, memory, beta=beta
-        )
-        curvatures, axes = torch.linalg.eigh(hessian)
+        curvatures, axes = torch.linalg.eigh(one - unchecked_jacobian(state, memory, beta))
         along = (axes.mT @ slope[..., None])[..., 0] / torch.where(curvatures.abs() > 1e-12, curvatures, math.inf)
         trial = state - (axes @ along[..., None])[..., 0]
-        after = hopfield_gradient(trial, memory, beta=beta)
-        better = after.norm(dim=-1, keepdim=True) < slope.norm(dim=-1, keepdim=True)
+        after = trial - attention_average(trial, memory, memory, beta, Mask())
+        left = after.norm(dim=-1)
+        better = left < residuals
         if not better.any():
             break
-        state, slope = torch.where(better, trial, state), torch.where(better, after, slope)
-    return state
+        state, slope = (torch.where(better[..., None], new, old) for new, old in ((trial, state), (after, slope)))
+        residuals = torch.where(better, left, residuals)
+    return state, residuals
 
 
 def _gather(state: Tensor, resting: Tensor, near: float) -> tuple[Tensor, Tensor]:

@@ -1,17 +1,16 @@
 """Where attention among fixed memories changes its mind: couplings of the Potts picture, and the first split of any cloud."""
 
 import math
-import warnings
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._checks import check_count, check_number, check_rows
-from attnlib._convergence import ConvergenceWarning
+from attnlib._numerics import Mask, attention_average
 from attnlib._values import check_products, check_visible
-from attnlib.hopfield.energy import hopfield_update
-from attnlib.hopfield.fixed_points import find_fixed_points
+from attnlib.hopfield.fixed_points import polish, settle
 
 
 @dataclass(frozen=True)
@@ -115,18 +114,22 @@ def splitting_beta(memory: Float[Tensor, "m d"], *, coldest: float | int = 1000.
 
 
 def _splits(memory: Tensor, beta: float) -> bool:
-    """Do the memories, as starts, come to rest in more than one place? Slow ones get more time, for 6,000 steps."""
+    """Do the memories, as starts, come to rest in more than one place? Each has 6,000 steps to come near one.
+
+    Just before a place of rest appears, states creep by where it will be: their gradient is small there, but no Newton step
+    ends it. After a few attempts they count as on their way.
+    """
     unit, moving = memory.norm(dim=-1).max().item(), memory
-    places: list[Tensor] = []
-    for _ in range(30):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = find_fixed_points(moving, memory, beta=beta, tolerance=1e-3, max_steps=200, on_failure="warn")
-        resting = found.residuals <= 1e-9 * unit
-        places = [*places, *found.states[resting]]
-        if len(places) and any((place - places[0]).norm() > 1e-4 * unit for place in places):
+    places = memory[:0]
+    for _ in range(8):
+        state, residuals, _ = settle(moving, memory, beta, 1e-3 * unit, 6_000)
+        near = residuals <= 1e-3 * unit
+        state[near], residuals[near] = polish(state[near], memory, beta)
+        resting = residuals <= 1e-9 * unit
+        places = torch.cat([places, state[resting]])
+        if ((places - places[:1]).norm(dim=-1) > 1e-4 * unit).any():
             return True
         if resting.all():
             return False
-        moving = hopfield_update(found.states[~resting], memory, beta=beta)
+        moving = attention_average(state[~resting], memory, memory, beta, Mask())
     return False
