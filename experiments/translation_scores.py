@@ -3,7 +3,7 @@
     python experiments/translation_scores.py [--jobs N] [--dask N] [--blocks NAME ...] [--widths D ...] [--output FILE]
 
 Every run is written to attnlib/data/results/translation_scores.json as soon as it is done; a second call makes only what is
-missing. With one thread a run is the same every time. All runs together take about six hours of one quiet core.
+missing. With one thread a run is the same every time. All runs together take about eight hours of one quiet core.
 
 A kind of attention is a score and whether queries and keys are normalised. The blocks, in the order in which they run:
 
@@ -11,14 +11,16 @@ A kind of attention is a score and whether queries and keys are normalised. The 
   on the validation set is kept. Neither these runs nor the choice see the test set, and their seeds are used nowhere else. A
   run whose loss overflows has no loss, and its rate is not kept.
 - ``short``: 400 steps at that rate: who is fast? Not at width 512, where the curves of the long runs must answer.
-- ``long``: 2,000 steps at that rate (1,000 from width 256 on): who is good in the end, and how long did it take?
+- ``long``: 2,000 steps at the same rate, at width 128: is what is best for 400 steps good for more?
+- ``rates``: 2,000 steps (1,000 from width 256 on) with seed 0 at learning rates a factor of two apart, as far as the best is at
+  the edge: a long run has a rate of its own, chosen by its loss on the validation set.
+- ``final``: the other seeds at that rate, where ``long`` has not made them: who is good in the end?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
   does a run fail because the first steps are too large?
 - ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed.
   Beta of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
-- ``rates``: 2,000 steps at half and at twice the rate that is best at 400: does the choice hold?
-- ``lengths``: 1,000 and 4,000 steps: does the verdict still change?
-- ``layers``: 1,000 steps at that rate with two layers in encoder and decoder: does it hold for a deeper network?
+- ``lengths``: 4,000 steps at the rate for 2,000: does the verdict still change?
+- ``layers``: 2,000 steps at that rate with two layers in encoder and decoder: does it hold for a deeper network?
 """
 
 import argparse
@@ -53,7 +55,7 @@ KINDS = (
     ("none", False),
 )
 """Score, and whether queries and keys are normalised."""
-WIDTHS = (128, 64, 32, 256, 512)
+WIDTHS = (128, 64, 256, 32, 512)
 """In the order in which they run, so that a record that was cut is complete for the widths that it has."""
 LADDER = [1.5e-3 * 2**k for k in range(-3, 7)]
 FIRST_RUNGS = {32: range(4, 8), 64: range(4, 8), 128: range(3, 7), 256: range(2, 6), 512: range(2, 5)}
@@ -66,7 +68,7 @@ TESTBED, SHARED_RATE = 128, 6e-3
 """The width, and the one learning rate, of the blocks that change a cause."""
 WARM_UPS = (0, 20, 60, 120, 200)
 HEATS = (1 / 64, 1 / 32, 1 / 4, 1 / 2, 2.0, 4.0)
-BLOCKS = ("grid", "short", "long", "warm-up", "heat", "rates", "lengths", "layers")
+BLOCKS = ("grid", "short", "long", "warm-up", "heat", "rates", "final", "lengths", "layers")
 EARLY = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400)
 """Steps after which the state of attention is recorded."""
 CURVE = (50, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 4000)
@@ -279,11 +281,14 @@ def rounded(value):
 
 
 def rungs(runs, hidden, kind):
-    """The learning rates of a grid that are still to be tried: the first ones, then a neighbour of a best one at the edge."""
-    loss = grid_losses(runs, hidden, kind)
-    first = [LADDER[place] for place in FIRST_RUNGS[hidden]]
-    if any(rate not in loss for rate in first):
-        return [rate for rate in first if rate not in loss]
+    """The learning rates of a grid that are still to be tried."""
+    return untried(grid_losses(runs, hidden, kind), FIRST_RUNGS[hidden])
+
+
+def untried(loss, first):
+    """Which rungs of the ladder come next: the first ones, then a neighbour of a best one at the edge."""
+    if any(LADDER[place] not in loss for place in first):
+        return [LADDER[place] for place in first if LADDER[place] not in loss]
     places, best = [LADDER.index(rate) for rate in loss], LADDER.index(min(loss, key=loss.get))
     ahead = [place for place in (best - 1, best + 1) if 0 <= place < len(LADDER) and place not in places]
     return [LADDER[place] for place in ahead]
@@ -305,6 +310,43 @@ def best_rate(runs, hidden, kind):
     return min(losses, key=losses.get)
 
 
+def long_losses(runs, hidden, kind):
+    """Learning rate to validation loss of the long runs with the first seed."""
+    same = {"hidden": hidden, "score": kind[0], "normalise": kind[1], "seed": 0, "steps": LONG[hidden], "layers": 1}
+    some = [one for one in runs if one["block"] in ("long", "rates") and all(one[name] == same[name] for name in same)]
+    return {one["rate"]: math.inf if one["validation_loss"] is None else one["validation_loss"] for one in some}
+
+
+def rates(runs, hidden):
+    """What a width wants next in search of a rate for its long runs; nothing when every kind has its best rate inside."""
+    wanted = []
+    for kind in KINDS:
+        place = LADDER.index(best_rate(runs, hidden, kind))
+        first = [place - 1, place, place + 1] if hidden == TESTBED else [place - 1, place]
+        loss = long_losses(runs, hidden, kind)
+        if hidden == TESTBED and LADDER[place] not in loss:
+            return []  # the long runs come first
+        wanted += [setting("rates", hidden, kind, 0, LONG[hidden], rate) for rate in untried(loss, first)]
+    return wanted
+
+
+def long_rate(runs, hidden, kind):
+    """The rate that the long runs of a width chose."""
+    losses = long_losses(runs, hidden, kind)
+    return min(losses, key=losses.get)
+
+
+def own_rates(runs):
+    """``[width, score, normalise, rate for 400 steps, rate for long runs]`` of what has been searched."""
+    found = []
+    for hidden, kind in itertools.product(WIDTHS, KINDS):
+        if grid_losses(runs, hidden, kind) and not rungs(runs, hidden, kind):
+            long = long_losses(runs, hidden, kind)
+            settled = len(long) > 1 and not untried(long, ())
+            found.append([hidden, *kind, best_rate(runs, hidden, kind), long_rate(runs, hidden, kind) if settled else None])
+    return found
+
+
 def grid(runs, hidden):
     """What the grid of a width wants next; nothing when every kind has its best rate inside."""
     wanted = [(kind, rate, seed) for kind in KINDS for rate in rungs(runs, hidden, kind) for seed in GRID_SEEDS[hidden]]
@@ -314,11 +356,16 @@ def grid(runs, hidden):
 def block(name, runs, hidden):
     """The runs of a block at a width, after its grid: seed by seed, so that a record that was cut has whole seeds."""
     rate = {kind: best_rate(runs, hidden, kind) for kind in KINDS}
-    if name == "long" or (name == "short" and hidden < max(WIDTHS)):
-        steps = SHORT if name == "short" else LONG[hidden]
-        return [setting(name, hidden, kind, seed, steps, rate[kind]) for seed in SEEDS[hidden] for kind in KINDS]
+    if name == "final":
+        own = {kind: long_rate(runs, hidden, kind) for kind in KINDS}
+        new = [kind for kind in KINDS if hidden != TESTBED or own[kind] != rate[kind]]
+        return [setting(name, hidden, kind, seed, LONG[hidden], own[kind]) for seed in SEEDS[hidden][1:] for kind in new]
+    if name == "short" and hidden < max(WIDTHS):
+        return [setting(name, hidden, kind, seed, SHORT, rate[kind]) for seed in SEEDS[hidden] for kind in KINDS]
     if hidden != TESTBED:
         return []
+    if name == "long":
+        return [setting(name, hidden, kind, seed, LONG[hidden], rate[kind]) for seed in SEEDS[hidden] for kind in KINDS]
     if name == "warm-up":
         short = itertools.product(SEEDS[hidden], (KINDS[0], KINDS[1], KINDS[2], KINDS[4]), WARM_UPS)
         long = itertools.product(SEEDS[hidden], (KINDS[0],), (20, 100))
@@ -327,14 +374,11 @@ def block(name, runs, hidden):
     if name == "heat":
         heats = itertools.product(SEEDS[hidden], HEATS)
         return [setting(name, hidden, KINDS[0], seed, SHORT, SHARED_RATE, beta=beta) for seed, beta in heats]
-    if name == "rates":
-        rates = itertools.product((0,), KINDS[:-1], (0.5, 2.0))
-        return [setting(name, hidden, kind, seed, LONG[hidden], factor * rate[kind]) for seed, kind, factor in rates]
+    own = {kind: long_rate(runs, hidden, kind) for kind in KINDS}
     if name == "lengths":
-        lengths = itertools.product((1000, 4000), KINDS[:-1])
-        return [setting(name, hidden, kind, 0, steps, rate[kind]) for steps, kind in lengths]
+        return [setting(name, hidden, kind, 0, 2 * LONG[hidden], own[kind]) for kind in KINDS[:-1]]
     deep = itertools.product((0, 1, 2), (KINDS[0], KINDS[1], KINDS[3]))
-    return [setting(name, hidden, kind, seed, 1000, rate[kind], layers=2) for seed, kind in deep]
+    return [setting(name, hidden, kind, seed, LONG[hidden], own[kind], layers=2) for seed, kind in deep]
 
 
 def plan(runs, blocks, widths):
@@ -344,7 +388,10 @@ def plan(runs, blocks, widths):
             while wanted := grid(runs, hidden):
                 yield wanted
         for name in BLOCKS[1:]:
-            if name in blocks:
+            if name == "rates" and name in blocks:
+                while wanted := rates(runs, hidden):
+                    yield wanted
+            elif name in blocks:
                 yield block(name, runs, hidden)
 
 
@@ -414,7 +461,7 @@ def main():
             missing = [one for one in wanted if key_of(one) not in done]
             for result in made(missing, known):
                 runs.append(result)
-                write(arguments.output, head, runs)
+                write(arguments.output, head | {"own_rates": own_rates(runs)}, runs)
                 shown = {name: result.get(name) for name in (*IDENTITY, "validation_loss", "bleu", "aer", "cpu_seconds")}
                 print(*(f"{name} {value}" for name, value in shown.items()), file=sys.stderr, flush=True)
 
