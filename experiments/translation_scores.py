@@ -10,14 +10,15 @@ A kind of attention is a score and whether queries and keys are normalised. The 
 - ``grid``: 400 steps at learning rates a factor of two apart, as far as the best is at the edge. The rate with the lowest loss
   on the validation set is kept. Neither these runs nor the choice see the test set, and their seeds are used nowhere else. A
   run whose loss overflows has no loss, and its rate is not kept.
-- ``short``: 400 steps at that rate: who is fast? Not at width 512, where the curves of the long runs must answer.
+- ``short``: 400 steps at that rate, up to width 128: who is fast? Beyond it the curves of the long runs must answer.
 - ``long``: 2,000 steps at the same rate, at width 128: is what is best for 400 steps good for more?
 - ``rates``: 2,000 steps (1,000 from width 256 on) with seed 0 at learning rates a factor of two apart, as far as the best is at
   the edge: a long run has a rate of its own, chosen by its loss on the validation set.
 - ``final``: the other seeds at that rate, where ``long`` has not made them: who is good in the end?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
   does a run fail because the first steps are too large?
-- ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed.
+- ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed;
+  2,000 steps for three of them: does time make up for it?
   Beta of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
 - ``lengths``: 4,000 steps at the rate for 2,000: does the verdict still change?
 - ``layers``: 2,000 steps at that rate with two layers in encoder and decoder: does it hold for a deeper network?
@@ -55,19 +56,20 @@ KINDS = (
     ("none", False),
 )
 """Score, and whether queries and keys are normalised."""
-WIDTHS = (128, 64, 256, 32, 512)
+WIDTHS = (128, 256, 32, 64, 512)
 """In the order in which they run, so that a record that was cut is complete for the widths that it has."""
 LADDER = [1.5e-3 * 2**k for k in range(-3, 7)]
 FIRST_RUNGS = {32: range(4, 8), 64: range(4, 8), 128: range(3, 7), 256: range(2, 6), 512: range(2, 5)}
 """The learning rates of a width that every kind tries; it goes on while the best is at the edge."""
-GRID_SEEDS = {32: (10, 11), 64: (10, 11), 128: (10, 11), 256: (10,), 512: (10,)}
-SEEDS = {32: range(5), 64: range(5), 128: range(5), 256: range(5), 512: range(3)}
+GRID_SEEDS = {32: (10,), 64: (10,), 128: (10, 11), 256: (10,), 512: (10,)}
+SEEDS = {32: range(5), 64: range(5), 128: range(5), 256: range(3), 512: range(3)}
 SHORT = 400
 LONG = {32: 2000, 64: 2000, 128: 2000, 256: 1000, 512: 1000}
 TESTBED, SHARED_RATE = 128, 6e-3
 """The width, and the one learning rate, of the blocks that change a cause."""
 WARM_UPS = (0, 20, 60, 120, 200)
 HEATS = (1 / 64, 1 / 32, 1 / 4, 1 / 2, 2.0, 4.0)
+FAR_HEATS = (1 / 64, 1 / 4, 4.0)
 BLOCKS = ("grid", "short", "long", "warm-up", "heat", "rates", "final", "lengths", "layers")
 EARLY = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400)
 """Steps after which the state of attention is recorded."""
@@ -280,6 +282,11 @@ def rounded(value):
 # --- the plan ---
 
 
+def kinds(hidden):
+    """The network without attention is a baseline at one width only."""
+    return KINDS if hidden == TESTBED else KINDS[:-1]
+
+
 def rungs(runs, hidden, kind):
     """The learning rates of a grid that are still to be tried."""
     return untried(grid_losses(runs, hidden, kind), FIRST_RUNGS[hidden])
@@ -320,7 +327,7 @@ def long_losses(runs, hidden, kind):
 def rates(runs, hidden):
     """What a width wants next in search of a rate for its long runs; nothing when every kind has its best rate inside."""
     wanted = []
-    for kind in KINDS:
+    for kind in kinds(hidden):
         place = LADDER.index(best_rate(runs, hidden, kind))
         first = [place - 1, place, place + 1] if hidden == TESTBED else [place - 1, place]
         loss = long_losses(runs, hidden, kind)
@@ -339,7 +346,8 @@ def long_rate(runs, hidden, kind):
 def own_rates(runs):
     """``[width, score, normalise, rate for 400 steps, rate for long runs]`` of what has been searched."""
     found = []
-    for hidden, kind in itertools.product(WIDTHS, KINDS):
+    searched = [(hidden, kind) for hidden in WIDTHS for kind in kinds(hidden)]
+    for hidden, kind in searched:
         if grid_losses(runs, hidden, kind) and not rungs(runs, hidden, kind):
             long = long_losses(runs, hidden, kind)
             settled = len(long) > 1 and not untried(long, ())
@@ -349,32 +357,33 @@ def own_rates(runs):
 
 def grid(runs, hidden):
     """What the grid of a width wants next; nothing when every kind has its best rate inside."""
-    wanted = [(kind, rate, seed) for kind in KINDS for rate in rungs(runs, hidden, kind) for seed in GRID_SEEDS[hidden]]
-    return [setting("grid", hidden, kind, seed, SHORT, rate) for kind, rate, seed in wanted]
+    wanted = [(kind, rate) for kind in kinds(hidden) for rate in rungs(runs, hidden, kind)]
+    return [setting("grid", hidden, kind, seed, SHORT, rate) for kind, rate in wanted for seed in GRID_SEEDS[hidden]]
 
 
 def block(name, runs, hidden):
     """The runs of a block at a width, after its grid: seed by seed, so that a record that was cut has whole seeds."""
-    rate = {kind: best_rate(runs, hidden, kind) for kind in KINDS}
+    rate = {kind: best_rate(runs, hidden, kind) for kind in kinds(hidden)}
     if name == "final":
-        own = {kind: long_rate(runs, hidden, kind) for kind in KINDS}
-        new = [kind for kind in KINDS if hidden != TESTBED or own[kind] != rate[kind]]
+        own = {kind: long_rate(runs, hidden, kind) for kind in rate}
+        new = [kind for kind in rate if hidden != TESTBED or own[kind] != rate[kind]]
         return [setting(name, hidden, kind, seed, LONG[hidden], own[kind]) for seed in SEEDS[hidden][1:] for kind in new]
-    if name == "short" and hidden < max(WIDTHS):
-        return [setting(name, hidden, kind, seed, SHORT, rate[kind]) for seed in SEEDS[hidden] for kind in KINDS]
+    if name == "short" and hidden <= TESTBED:
+        return [setting(name, hidden, kind, seed, SHORT, rate[kind]) for seed in SEEDS[hidden] for kind in rate]
     if hidden != TESTBED:
         return []
     if name == "long":
-        return [setting(name, hidden, kind, seed, LONG[hidden], rate[kind]) for seed in SEEDS[hidden] for kind in KINDS]
+        return [setting(name, hidden, kind, seed, LONG[hidden], rate[kind]) for seed in SEEDS[hidden] for kind in rate]
     if name == "warm-up":
         short = itertools.product(SEEDS[hidden], (KINDS[0], KINDS[1], KINDS[2], KINDS[4]), WARM_UPS)
         long = itertools.product(SEEDS[hidden], (KINDS[0],), (20, 100))
         wanted = [(SHORT, *one) for one in short] + [(LONG[hidden], *one) for one in long]
         return [setting(name, hidden, kind, seed, steps, SHARED_RATE, warm) for steps, seed, kind, warm in wanted]
     if name == "heat":
-        heats = itertools.product(SEEDS[hidden], HEATS)
-        return [setting(name, hidden, KINDS[0], seed, SHORT, SHARED_RATE, beta=beta) for seed, beta in heats]
-    own = {kind: long_rate(runs, hidden, kind) for kind in KINDS}
+        short, long = itertools.product(SEEDS[hidden], HEATS), itertools.product((0, 1, 2), FAR_HEATS)
+        wanted = [(SHORT, *one) for one in short] + [(LONG[hidden], *one) for one in long]
+        return [setting(name, hidden, KINDS[0], seed, steps, SHARED_RATE, beta=beta) for steps, seed, beta in wanted]
+    own = {kind: long_rate(runs, hidden, kind) for kind in rate}
     if name == "lengths":
         return [setting(name, hidden, kind, 0, 2 * LONG[hidden], own[kind]) for kind in KINDS[:-1]]
     deep = itertools.product((0, 1, 2), (KINDS[0], KINDS[1], KINDS[3]))
@@ -383,16 +392,13 @@ def block(name, runs, hidden):
 
 def plan(runs, blocks, widths):
     """Lists of runs, one after the other; each is made with what the runs before it have found."""
-    for hidden in widths:
-        if "grid" in blocks:
-            while wanted := grid(runs, hidden):
+    searches = {"grid": grid, "rates": rates}
+    for hidden, name in itertools.product(widths, BLOCKS):
+        if name in blocks and name in searches:
+            while wanted := searches[name](runs, hidden):
                 yield wanted
-        for name in BLOCKS[1:]:
-            if name == "rates" and name in blocks:
-                while wanted := rates(runs, hidden):
-                    yield wanted
-            elif name in blocks:
-                yield block(name, runs, hidden)
+        elif name in blocks:
+            yield block(name, runs, hidden)
 
 
 def made(wanted, known):

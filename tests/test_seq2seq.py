@@ -1,7 +1,6 @@
 """The translator against independent answers: a cell written by hand, brute-force search, sacrebleu, numerical gradients."""
 
 import itertools
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -398,28 +397,3 @@ def test_bad_arguments(call, words):
 
 
 LINK = frozenset({(0, 0)})
-
-
-# --- the experiment of page 2b ---
-
-
-def test_the_experiment_runs_and_its_table_says_how_it_was_made(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
-    import translation_collapse
-
-    from attnlib.data import Vocabulary, translation_corpus
-
-    corpus = translation_corpus(300, validation=20, test=20)
-    source, target = (Vocabulary(getattr(pair, side) for pair in corpus.train) for side in ("source", "target"))
-    setting = {"hidden": 8, "score": "dot", "normalise": True, "seed": 0, "steps": 10, "rate": 1e-2}
-    fresh = translation_collapse.run(setting, corpus, source, target, corpus.test)
-    assert [moment["step"] for moment in fresh["history"]] == [0, 10]
-    assert fresh["key_variance"] == pytest.approx(1, abs=0.01)
-    assert 0 <= fresh["aer"] <= 1
-    table = json.loads((ROOT / "attnlib" / "data" / "results" / "translation_collapse.json").read_text())
-    assert table["command"] == "python experiments/translation_collapse.py"
-    assert {"python", "torch", "attnlib"} <= set(table["versions"])
-    known = list(translation_collapse.settings())
-    for recorded in table["runs"]:
-        assert set(recorded) == set(fresh) or recorded["score"] == "none"
-        assert {key: recorded[key] for key in setting} in known

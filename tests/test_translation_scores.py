@@ -195,6 +195,53 @@ def test_a_rate_at_which_a_run_overflows_is_not_kept(small):
     assert lost["validation_loss"] is None or lost["validation_loss"] > math.log(len(target))
 
 
+def longs(**best):
+    """Long runs of the first seed at the rate of the grid and its two neighbours."""
+    return [
+        experiment.setting("long" if rate == 6e-3 else "rates", 128, kind, 0, experiment.LONG[128], rate)
+        | {"validation_loss": abs(math.log(rate / best.get(kind[0], 6e-3)))}
+        for kind in experiment.KINDS
+        for rate in (3e-3, 6e-3, 1.2e-2)
+    ]
+
+
+def test_long_runs_search_for_a_rate_of_their_own():
+    assert experiment.rates(losses(), 128) == []  # the long runs at the grid's rate come first
+    only = [one for one in longs() if one["block"] == "long"]
+    wanted = experiment.rates(losses() + only, 128)
+    assert {(one["rate"], one["seed"], one["steps"]) for one in wanted} == {(3e-3, 0, 2000), (1.2e-2, 0, 2000)}
+    assert len(wanted) == 2 * 7
+    assert experiment.rates(losses() + longs(), 128) == []
+    cooler = experiment.rates(losses() + longs(general=1e-3), 128)
+    assert {(one["score"], one["rate"]) for one in cooler} == {("general", 1.5e-3)}
+    assert experiment.long_rate(losses() + longs(general=1e-3), 128, ("general", False)) == 3e-3
+    narrow = experiment.rates([one | {"hidden": 64} for one in losses() if one["seed"] == 10], 64)
+    assert {one["rate"] for one in narrow} == {3e-3, 6e-3}
+    assert "none" not in {one["score"] for one in narrow}
+    table = experiment.own_rates(losses() + longs(general=1e-3, additive=3e-3, dot=3.5e-3))
+    assert len(table) == 7
+    assert [128, "dot", False, 6e-3, None] in table  # its best is still at the edge
+    assert [128, "additive", False, 6e-3, None] in table
+    assert [128, "scaled_dot", False, 6e-3, 6e-3] in table
+
+
+def test_final_runs_are_what_the_long_ones_lack():
+    runs = losses() + longs(general=3e-3)
+    wanted = experiment.block("final", runs, 128)
+    assert {(one["score"], one["rate"], one["steps"]) for one in wanted} == {("general", 3e-3, 2000)}
+    assert [one["seed"] for one in wanted] == [1, 2, 3, 4]
+
+
+def test_the_plan_searches_before_it_measures():
+    runs = losses()
+    lists = experiment.plan(runs, experiment.BLOCKS, (128,))
+    blocks = []
+    for wanted in lists:
+        blocks += sorted({one["block"] for one in wanted})
+        runs += [one | {"validation_loss": abs(math.log(one["rate"] / 6e-3))} for one in wanted]
+    assert blocks == ["short", "long", "warm-up", "heat", "rates", "lengths", "layers"]
+
+
 def test_the_grid_waits_for_all_its_seeds():
     runs = losses()
     late = next(one for one in runs if one["seed"] == experiment.GRID_SEEDS[128][-1])
@@ -202,11 +249,11 @@ def test_the_grid_waits_for_all_its_seeds():
     assert experiment.key_of(late) in [experiment.key_of(one) for one in experiment.grid(runs, 128)]
 
 
-@pytest.mark.parametrize("name", experiment.BLOCKS[1:])
+@pytest.mark.parametrize("name", ["short", "long", "warm-up", "heat", "final", "lengths", "layers"])
 def test_blocks_are_whole_and_no_run_comes_twice(name):
-    wanted = experiment.block(name, losses(additive=3e-3), 128)
+    wanted = experiment.block(name, losses(additive=3e-3) + longs(general=3e-3, dot=1.2e-2, additive=3e-3), 128)
     keys = [experiment.key_of(one) for one in wanted]
-    assert len(keys) == len(set(keys)) > 8
+    assert len(keys) == len(set(keys)) > 5
     assert {one["layers"] for one in wanted} == {2 if name == "layers" else 1}
     assert {one["seed"] for one in wanted} & set(experiment.GRID_SEEDS[128]) == set()
     if name in ("short", "long"):
@@ -279,9 +326,13 @@ def test_the_record_says_how_it_was_made_and_has_what_is_planned():
     whole = [hidden for hidden in experiment.WIDTHS if not experiment.grid(RECORD["runs"], hidden)]
     for hidden in {one["hidden"] for one in RECORD["runs"] if one["block"] != "grid"}:
         assert hidden in whole  # a rate was chosen from a whole grid
-        blocks = (experiment.block(name, RECORD["runs"], hidden) for name in experiment.BLOCKS[1:])
-        made = {key for key in keys if key[1] == hidden and key[0] != "grid"}  # block and width
+        named = [name for name in experiment.BLOCKS if name not in ("grid", "rates")]
+        blocks = (experiment.block(name, RECORD["runs"], hidden) for name in named)
+        made = {key for key in keys if key[1] == hidden and key[0] not in ("grid", "rates")}  # block and width
         assert made <= {experiment.key_of(one) for wanted in blocks for one in wanted}
+    assert RECORD["own_rates"] == experiment.own_rates(RECORD["runs"])
+    searched = [one for one in RECORD["runs"] if one["block"] == "rates"]
+    assert {(one["seed"], one["layers"], one["steps"]) for one in searched} <= {(0, 1, steps) for steps in (1000, 2000)}
 
 
 @recorded
