@@ -17,6 +17,8 @@ A kind of attention is a score and whether queries and keys are normalised. The 
 - ``final``: the other seeds at that rate, where ``long`` has not made them: who is good in the end?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
   does a run fail because the first steps are too large?
+- ``gentle``: 400 steps at each kind's own rate, and at half of it, with a warm-up of 100 in place of 20: is a score slow, or
+  does it only begin badly?
 - ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed;
   2,000 steps for three of them: does time make up for it?
   Beta of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
@@ -68,9 +70,10 @@ LONG = {32: 2000, 64: 2000, 128: 2000, 256: 1000, 512: 1000}
 TESTBED, SHARED_RATE = 128, 6e-3
 """The width, and the one learning rate, of the blocks that change a cause."""
 WARM_UPS = (0, 20, 60, 120, 200)
+GENTLE = 100
 HEATS = (1 / 64, 1 / 32, 1 / 4, 1 / 2, 2.0, 4.0)
 FAR_HEATS = (1 / 64, 1 / 4, 4.0)
-BLOCKS = ("grid", "short", "long", "warm-up", "heat", "rates", "final", "lengths", "layers")
+BLOCKS = ("grid", "short", "long", "warm-up", "gentle", "heat", "rates", "final", "lengths", "layers")
 EARLY = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400)
 """Steps after which the state of attention is recorded."""
 CURVE = (50, 100, 150, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 4000)
@@ -379,6 +382,9 @@ def block(name, runs, hidden):
         long = itertools.product(SEEDS[hidden], (KINDS[0],), (20, 100))
         wanted = [(SHORT, *one) for one in short] + [(LONG[hidden], *one) for one in long]
         return [setting(name, hidden, kind, seed, steps, SHARED_RATE, warm) for steps, seed, kind, warm in wanted]
+    if name == "gentle":
+        wanted = itertools.product(SEEDS[hidden], (1.0, 0.5), KINDS[:-1])
+        return [setting(name, hidden, kind, seed, SHORT, part * rate[kind], GENTLE) for seed, part, kind in wanted]
     if name == "heat":
         short, long = itertools.product(SEEDS[hidden], HEATS), itertools.product((0, 1, 2), FAR_HEATS)
         wanted = [(SHORT, *one) for one in short] + [(LONG[hidden], *one) for one in long]

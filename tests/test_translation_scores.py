@@ -239,7 +239,7 @@ def test_the_plan_searches_before_it_measures():
     for wanted in lists:
         blocks += sorted({one["block"] for one in wanted})
         runs += [one | {"validation_loss": abs(math.log(one["rate"] / 6e-3))} for one in wanted]
-    assert blocks == ["short", "long", "warm-up", "heat", "rates", "lengths", "layers"]
+    assert blocks == ["short", "long", "warm-up", "gentle", "heat", "rates", "lengths", "layers"]
 
 
 def test_the_grid_waits_for_all_its_seeds():
@@ -249,7 +249,7 @@ def test_the_grid_waits_for_all_its_seeds():
     assert experiment.key_of(late) in [experiment.key_of(one) for one in experiment.grid(runs, 128)]
 
 
-@pytest.mark.parametrize("name", ["short", "long", "warm-up", "heat", "final", "lengths", "layers"])
+@pytest.mark.parametrize("name", ["short", "long", "warm-up", "gentle", "heat", "final", "lengths", "layers"])
 def test_blocks_are_whole_and_no_run_comes_twice(name):
     wanted = experiment.block(name, losses(additive=3e-3) + longs(general=3e-3, dot=1.2e-2, additive=3e-3), 128)
     keys = [experiment.key_of(one) for one in wanted]
