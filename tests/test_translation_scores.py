@@ -323,7 +323,7 @@ def test_the_record_says_how_it_was_made_and_has_what_is_planned():
     assert {"python", "torch", "attnlib"} <= set(RECORD["versions"])
     keys = [experiment.key_of(one) for one in RECORD["runs"]]
     assert len(set(keys)) == len(keys)
-    whole = [hidden for hidden in experiment.WIDTHS if not experiment.grid(RECORD["runs"], hidden)]
+    whole = [hidden for hidden in experiment.FIRST_RUNGS if not experiment.grid(RECORD["runs"], hidden)]
     for hidden in {one["hidden"] for one in RECORD["runs"] if one["block"] != "grid"}:
         assert hidden in whole  # a rate was chosen from a whole grid
         named = [name for name in experiment.BLOCKS if name not in ("grid", "rates")]
