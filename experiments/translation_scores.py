@@ -60,8 +60,8 @@ KINDS = (
 )
 """Score, and whether queries and keys are normalised."""
 WIDTHS = (128, 256, 32, 64)
-"""In the order in which they run, so that a record that was cut is complete for the widths that it has. Width 512 runs when asked
-for: it takes three hours of one core more."""
+"""In the order in which they run, so that a record that was cut is complete for the widths that it has. Width 512 runs when
+it is asked for: three more hours of one core."""
 LADDER = [1.5e-3 * 2**k for k in range(-3, 7)]
 FIRST_RUNGS = {32: range(4, 8), 64: range(4, 8), 128: range(3, 7), 256: range(2, 6), 512: range(2, 5)}
 """The learning rates of a width that every kind tries; it goes on while the best is at the edge."""
