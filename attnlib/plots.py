@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._extras import extra
+from attnlib.data import Pair
 
 with extra("attnlib.plots"):
     import matplotlib.pyplot as plt
@@ -100,3 +101,28 @@ def path(ax: Axes, states: Float[Tensor, "steps n 2"], *, color: str = RED, labe
     for index, track in enumerate(states.detach().unbind(1)):
         ax.plot(*track.T, "-o", color=color, markersize=3.5, linewidth=1.3, label=label if index == 0 else None)
         ax.plot(*track[0], "o", color="white", markeredgecolor=color, markersize=7)
+
+
+def alignment(ax: Axes, weights: Float[Tensor, "n m"], pair: Pair, *, rings: bool = True) -> None:
+    """Draw attention weights ``[n, m]`` between the words of a pair, dark where they are large.
+
+    Words of the target go down, words of the source across; rings mark the pair's own links, unless ``rings`` is false. Raises
+    ValueError for weights that are not one for each pair of words.
+
+    >>> pair = Pair(("guten", "Tag"), ("good", "day"), frozenset({(0, 0), (1, 1)}))
+    >>> figure, ax = plt.subplots()
+    >>> alignment(ax, torch.tensor([[0.9, 0.1], [0.2, 0.8]]), pair)
+    >>> [label.get_text() for label in ax.get_xticklabels()], len(ax.lines[0].get_xdata())
+    (['guten', 'Tag'], 2)
+    >>> plt.close(figure)
+    """
+    shape = len(pair.target), len(pair.source)
+    if tuple(weights.shape) != shape:
+        raise ValueError(f"weights has shape {tuple(weights.shape)}; expected {shape}, one for each word of both sentences")
+    ax.imshow(weights.detach(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    if rings and pair.alignment:
+        rows, columns = zip(*sorted(pair.alignment), strict=True)
+        ax.plot(columns, rows, "o", markerfacecolor="none", markeredgecolor=RED, markersize=6)
+    ax.set_xticks(range(shape[1]), pair.source, rotation=90)
+    ax.set_yticks(range(shape[0]), pair.target)
+    ax.grid(visible=False)

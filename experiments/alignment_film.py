@@ -3,9 +3,9 @@
     python experiments/alignment_film.py            all runs, a few minutes of one core
     python experiments/alignment_film.py --resume   only the runs that the result file does not have yet
 
-The runs are those of ``translation_collapse.py`` at width 128, the same seeds, batches and learning rate, and one of them once
-more with five times the steps. More steps also stretch the schedule: the learning rate warms up for a twentieth of them. Every
-run is appended to attnlib/data/results/alignment_film.json as soon as it is done.
+The runs are those of ``translation_scores.py`` at width 128 and its shared learning rate, the same seeds and batches, and one
+of them once more with five times the steps. More steps also stretch the schedule: the learning rate warms up for a twentieth of
+them. Every run is appended to attnlib/data/results/alignment_film.json as soon as it is done.
 
 Weights are stored in 8 bits: each row of a map is shared out in 255 parts (largest remainders), so that it still sums to one.
 The curves are measured before that, on 100 sentences of the validation set; so are the entropy and the alignment error of each
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from translation_collapse import BATCH, links_of, state_of
+from translation_scores import BATCH, SHARED_RATE, TESTBED, links_of, state_of
 
 from attnlib import __version__
 from attnlib.attention import Seq2Seq, alignment_error_rate, teach
@@ -31,16 +31,16 @@ from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "alignment_film.json"
 SENTENCES = (
-    "meine stolze Königin macht ein Küchenfenster auf .",
-    "sie hofft , dass dieser Onkel diese Liebesbriefe liest .",
-    "im Sommer hilft die arme Mutter ihr nicht .",
+    "den schweren Lederkoffer macht ein Gast auf .",
+    "der Prinz weiß , dass ein Fischer mich findet .",
+    "am Montag zeichnen wir den schönen Birnbaum nicht .",
 )
-"""On show: a verb in two parts, a verb that German puts last, a time that German puts first. All from the test set."""
+"""On show: an object in front and a verb in two parts, a verb that German puts last, a time in front. All from the test set."""
 RUNS = (("dot", 0, 400), ("dot", 2, 400), ("dot", 2, 2000), ("scaled_dot", 2, 400), ("scaled_dot", 2, 2000))
 """Score, seed, steps."""
-HIDDEN, RATE = 128, 6e-3
-JUDGED = 500
-"""Test sentences for the alignment error after training, the same as in ``translation_collapse.py``."""
+HIDDEN, RATE = TESTBED, SHARED_RATE
+JUDGED = 1000
+"""Test sentences for the alignment error after training, the same as in ``translation_scores.py``."""
 
 
 def settings():
@@ -65,15 +65,15 @@ def parts(weights):
 
 
 def measured(model, batch):
-    """Loss per word, alignment error, and what ``translation_collapse.py`` watches, on one batch."""
+    """Loss per word, alignment error, and what ``translation_scores.py`` watches, on one batch."""
     with torch.no_grad():
         record = model.explain(batch.source, batch.given, batch.mask)
-    state = state_of(model, batch)
+    state = state_of(model, record, batch)
     return {
         "loss": F.cross_entropy(record.logits.flatten(0, 1), batch.wanted.flatten(), ignore_index=0).item(),
         "aer": alignment_error_rate(links_of(record, batch), [pair.alignment for pair in batch.pairs]),
         "entropy": state["entropy"],
-        "spread": state["spread_over_freezing"],
+        "spread": state["spread"],
     }
 
 

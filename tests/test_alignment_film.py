@@ -90,10 +90,12 @@ def test_the_weights_agree_with_the_curves_as_far_as_eight_bits_can_say(run, sen
 def test_the_short_runs_are_those_of_the_table(place):
     """The table of widths was recorded by another script: the same runs, watched at steps of its own."""
     run = RECORD["runs"][place]
-    same = {"hidden": run["hidden"], "score": run["score"], "seed": run["seed"], "steps": 400, "normalise": False}
-    rows = recorded("translation_collapse")["runs"]
-    (row,) = (row for row in rows if all(row[key] == value for key, value in same.items()))
-    table = {moment["step"]: moment["entropy"] for moment in row["history"]}
+    known = ("hidden", "score", "seed", "steps", "rate")
+    same = {key: run[key] for key in known} | {"block": "warm-up", "warm_up": 20, "normalise": False}
+    record = recorded("translation_scores")
+    (row,) = (row for row in record["runs"] if all(row[key] == value for key, value in same.items()))
+    step, entropy = (record["early"].index(name) for name in ("step", "entropy"))
+    table = {moment[step]: moment[entropy] for moment in row["early"]}
     common = [step for step in run["at"] if step in table]
     assert len(common) > 8
     entropy = dict(zip(run["at"], run["entropy"], strict=True))

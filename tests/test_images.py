@@ -227,16 +227,28 @@ def test_training_goes_over_the_data_once_a_pass_in_orders_of_its_own():
     assert seen[:3] != seen[3:6]
 
 
-def test_training_is_adam_with_a_warm_up_and_a_cosine():
+@pytest.mark.parametrize(
+    ("warm_up", "rates"),
+    [
+        (
+            None,
+            [1, *(0.5 * (1 + np.cos(np.pi * step / 3)) for step in range(3))],
+        ),  # a twentieth of four steps is rounded up to 1
+        (0, [0.5 * (1 + np.cos(np.pi * step / 4)) for step in range(4)]),
+        (3, [1 / 3, 2 / 3, 1, 1]),
+        (4, [1 / 4, 2 / 4, 3 / 4, 1]),
+    ],
+)
+def test_training_is_adam_with_a_warm_up_and_a_cosine(warm_up, rates):
     """One batch of everything, so that the order says nothing; the update by hand."""
     inputs, labels = normal(4, 3, dtype=torch.float32), torch.tensor([0, 1, 1, 0])
     torch.manual_seed(0)
     model, other = nn.Linear(3, 2), nn.Linear(3, 2)
     other.load_state_dict(model.state_dict())
-    losses = teach_labels(model, inputs, labels, 4, learning_rate=0.1, clip=100.0)
+    losses = teach_labels(model, inputs, labels, 4, learning_rate=0.1, clip=100.0, warm_up=warm_up)
     optimiser = torch.optim.Adam(other.parameters(), lr=0.1)
-    for step, wanted in enumerate(losses):
-        optimiser.param_groups[0]["lr"] = 0.1 if step == 0 else 0.05 * (1 + np.cos(np.pi * (step - 1) / 3))
+    for wanted, rate in zip(losses, rates, strict=True):
+        optimiser.param_groups[0]["lr"] = 0.1 * rate
         loss = nn.functional.cross_entropy(other(inputs), labels)
         assert loss.item() == pytest.approx(wanted, abs=1e-6)
         optimiser.zero_grad()
@@ -263,6 +275,9 @@ def test_training_is_adam_with_a_warm_up_and_a_cosine():
         ({"batch": 0}, "batch is 0"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0"),
         ({"clip": 0}, "clip is 0"),
+        ({"warm_up": 3}, "warm_up is 3; expected an integer of at least 0, at most 2"),
+        ({"warm_up": -1}, "warm_up is -1"),
+        ({"warm_up": 0.5}, "warm_up is 0.5"),
         ({"generator": 3}, "generator is 3"),
         ({"watch": 3}, "watch is a int"),
         ({"progress": 3}, "progress is a int"),

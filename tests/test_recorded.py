@@ -73,7 +73,7 @@ def test_lead_refuses(one, other, message):
         lead(one, other)
 
 
-@pytest.mark.parametrize("record", [{}, {"settings": {"folds": 2}}, RECORD | {"runs": []}, recorded("translation_collapse")])
+@pytest.mark.parametrize("record", [{}, {"settings": {"folds": 2}}, RECORD | {"runs": []}, recorded("translation_scores")])
 def test_a_record_without_folds_is_refused(record):
     with pytest.raises(ValueError, match="record has no"):
         FoldedRuns(record)

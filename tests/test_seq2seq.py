@@ -1,7 +1,6 @@
 """The translator against independent answers: a cell written by hand, brute-force search, sacrebleu, numerical gradients."""
 
 import itertools
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -294,6 +293,25 @@ def test_padding_teaches_nothing():
     assert results[0] == pytest.approx(results[1], abs=1e-5)
 
 
+def test_a_longer_warm_up_makes_the_first_steps_smaller():
+    """After one step of Adam every weight has moved by the learning rate of that step: the full one, or its sixth part."""
+
+    def first_move(warm_up):
+        torch.manual_seed(0)
+        net, seen = Seq2Seq(9, 9, hidden=8, embedding=4), []
+        teach(
+            net,
+            lambda: [reversal(4, 0)],
+            6,
+            learning_rate=1e-2,
+            warm_up=warm_up,
+            watch=lambda step: seen.append(net.out.bias.detach().clone()),
+        )
+        return (seen[1] - seen[0]).abs().max().item()
+
+    assert [first_move(warm_up) for warm_up in (0, 1, 6)] == pytest.approx([1e-2, 1e-2, 1e-2 / 6], rel=1e-3)
+
+
 def test_the_progress_bar(capsys, monkeypatch):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     pytest.importorskip("tqdm")
@@ -365,6 +383,7 @@ NET = Seq2Seq(9, 8, hidden=4, embedding=3)
         (lambda: NET.beam(SOURCE, width=0), "width is 0; expected an integer of at least 1"),
         (lambda: teach(NET, list, 3), "batches is empty; expected at least one batch"),
         (lambda: teach(NET, list, 0), "steps is 0; expected an integer of at least 1"),
+        (lambda: teach(NET, list, 3, warm_up=4), "warm_up is 4; expected an integer of at least 0, at most 3"),
         (lambda: alignment_error_rate([], [frozenset()]), "found, sure, possible have 0, 1, 1 sentences"),
         (lambda: alignment_error_rate([frozenset()], [frozenset()]), "found and sure have no links"),
         (lambda: alignment_error_rate([LINK], [LINK], [frozenset()]), "sure has a link that is not possible"),
@@ -378,28 +397,3 @@ def test_bad_arguments(call, words):
 
 
 LINK = frozenset({(0, 0)})
-
-
-# --- the experiment of page 2b ---
-
-
-def test_the_experiment_runs_and_its_table_says_how_it_was_made(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
-    import translation_collapse
-
-    from attnlib.data import Vocabulary, translation_corpus
-
-    corpus = translation_corpus(300, validation=20, test=20)
-    source, target = (Vocabulary(getattr(pair, side) for pair in corpus.train) for side in ("source", "target"))
-    setting = {"hidden": 8, "score": "dot", "normalise": True, "seed": 0, "steps": 10, "rate": 1e-2}
-    fresh = translation_collapse.run(setting, corpus, source, target, corpus.test)
-    assert [moment["step"] for moment in fresh["history"]] == [0, 10]
-    assert fresh["key_variance"] == pytest.approx(1, abs=0.01)
-    assert 0 <= fresh["aer"] <= 1
-    table = json.loads((ROOT / "attnlib" / "data" / "results" / "translation_collapse.json").read_text())
-    assert table["command"] == "python experiments/translation_collapse.py"
-    assert {"python", "torch", "attnlib"} <= set(table["versions"])
-    known = list(translation_collapse.settings())
-    for recorded in table["runs"]:
-        assert set(recorded) == set(fresh) or recorded["score"] == "none"
-        assert {key: recorded[key] for key in setting} in known

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from attnlib._checks import check_number
+from attnlib._checks import check_count, check_number
 from attnlib._extras import extra
 
 Lesson = TypeVar("Lesson")
@@ -26,13 +26,14 @@ def learn(
     learning_rate: float,
     clip: float | int,
     watch: Callable[[int], None] | None,
+    warm_up: int | None = None,
 ) -> list[float]:
     """Adam on the loss of every lesson; settings are checked here, and an error says that a lesson or the rate may be wrong."""
     learning_rate, clip = check_number("learning_rate", learning_rate, above=0), check_number("clip", clip, above=0)
     if learning_rate > FASTEST:
         raise ValueError(f"learning_rate is {learning_rate}; expected at most {FASTEST:g}")
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    warm = max(1, steps // 20)
+    warm = max(1, steps // 20) if warm_up is None else check_count("warm_up", warm_up, 0, steps)
 
     def rate(step: int) -> float:
         return (step + 1) / warm if step < warm else (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) / 2

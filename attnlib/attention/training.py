@@ -39,10 +39,11 @@ def teach(
     *,
     learning_rate: float = 3e-3,
     clip: float | int = 1.0,
+    warm_up: int | None = None,
     progress: str = "",
     watch: Callable[[int], None] | None = None,
 ) -> list[float]:
-    """Train by teacher forcing: Adam, a learning rate that warms up for a twentieth of the steps and then falls along a cosine.
+    """Train by teacher forcing: Adam, a learning rate that rises in a straight line and then falls to zero along a cosine.
 
     Args:
         model: trained in place.
@@ -50,6 +51,7 @@ def teach(
         steps: how many batches to learn from.
         learning_rate: its highest value.
         clip: the gradient's norm is cut to this.
+        warm_up: how many steps the learning rate rises for; default a twentieth of them, 0 for none.
         progress: name of a progress bar (needs tqdm); none is shown if empty.
         watch: called with the number of steps done, before the first and after each.
 
@@ -57,8 +59,8 @@ def teach(
         The mean negative log-probability per word, step by step, in nats.
 
     Raises:
-        ValueError: steps below 1, a learning rate or clip that is not above 0; batches that are empty, or that the model
-            cannot take.
+        ValueError: steps below 1, a learning rate or clip that is not above 0, a warm-up longer than all steps; batches that
+            are empty, or that the model cannot take.
 
     >>> from attnlib.data import Pair, Vocabulary, make_batch
     >>> pair = Pair(("guten", "tag"), ("hello",))
@@ -78,7 +80,7 @@ def teach(
     def loss_of(batch: Teaching) -> Tensor:
         return _loss(model, batch)
 
-    return learn(model, endless(batches, steps, progress), loss_of, "batches", steps, learning_rate, clip, watch)
+    return learn(model, endless(batches, steps, progress), loss_of, "batches", steps, learning_rate, clip, watch, warm_up)
 
 
 def teach_labels(
@@ -90,6 +92,7 @@ def teach_labels(
     batch: int = 32,
     learning_rate: float = 3e-3,
     clip: float | int = 1.0,
+    warm_up: int | None = None,
     generator: torch.Generator | None = None,
     progress: str = "",
     watch: Callable[[int], None] | None = None,
@@ -103,7 +106,7 @@ def teach_labels(
         steps: how many batches to learn from.
         batch: samples in a batch; every pass over the data has an order of its own, and leaves out what is too few for one.
         generator: of the orders; default torch's own.
-        learning_rate, clip, progress, watch: as in :func:`teach`.
+        learning_rate, clip, warm_up, progress, watch: as in :func:`teach`.
 
     Returns:
         The mean negative log-probability of a label, step by step, in nats.
@@ -150,7 +153,7 @@ def teach_labels(
             raise ValueError(f"labels has {wanted.min()} to {wanted.max()}; expected classes from 0 to {logits.shape[-1] - 1}")
         return check_result(F.cross_entropy(logits, wanted), "the loss is")
 
-    return learn(model, endless(chosen, steps, progress), loss_of, "inputs", steps, learning_rate, clip, watch)
+    return learn(model, endless(chosen, steps, progress), loss_of, "inputs", steps, learning_rate, clip, watch, warm_up)
 
 
 def _loss(model: Seq2Seq, batch: Teaching) -> Tensor:

@@ -8,7 +8,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from attnlib.data._lexicon import ADJECTIVES, MODALS, NOUNS, NUMBERS, PERSONAL, PLACES, STATES, TIMES, VERBS
+from attnlib.data._lexicon import (
+    ADJECTIVES,
+    LASTING,
+    MODALS,
+    NOUNS,
+    NUMBERS,
+    PERSONAL,
+    PLACES,
+    STATES,
+    STATES_OF_MIND,
+    TIMES,
+    UNWILLED,
+    VERBS,
+)
 
 Word = tuple[str, frozenset[int]]
 """A word and the units of meaning that it says; words of the two languages that share a unit are aligned."""
@@ -77,13 +90,19 @@ class Noun:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb in both languages: forms of the German stem, separable prefix (or nothing), English base and third person."""
+    """A verb in both languages: forms of the German stem, separable prefix (or nothing), English base and third person.
+
+    ``particle`` is the English counterpart of the prefix where it can leave its verb: behind a pronoun, or, if it is ``late``,
+    behind any object.
+    """
 
     infinitive: str
     third: str
     prefix: str
     english: str
     english_third: str
+    particle: str = ""
+    late: bool = False
 
     def form(self, person: str) -> str:
         """The finite form without its prefix: person is ``first``, ``third`` or ``plural``."""
@@ -101,7 +120,9 @@ def _noun(line: str) -> Noun:
 def _verb(line: str) -> Verb:
     infinitive, third, english, english_third = line.split()
     prefix, _, stem = infinitive.rpartition("|")
-    return Verb(stem, third, prefix, english, english_third)
+    base, *_ = english.split("|")
+    says, *particle = english_third.replace("||", "|").split("|")
+    return Verb(stem, third, prefix, base, says, "".join(particle), "||" in english)
 
 
 LEXICON = {name: [_noun(line) for line in lines.split("\n") if line.strip()] for name, lines in NOUNS.items()}
@@ -109,12 +130,14 @@ LEXICON = {name: [_noun(line) for line in lines.split("\n") if line.strip()] for
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words in both languages and, for a subject, the form of the verb it asks for."""
+    """Words in both languages; for a subject, the form of the verb it asks for; whether the German words show the case."""
 
     german: tuple[Word, ...] = ()
     english: tuple[Word, ...] = ()
     person: str = "third"
     kind: str = ""
+    noun: str = ""
+    marked: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +155,11 @@ class Clause:
     negation: str = ""
     state: Phrase = field(default_factory=Phrase)
 
+    def topics(self) -> list[Phrase]:
+        """The objects that may stand first: those after which it is still plain who acts, by the form of one or the other."""
+        things = (*self.objects, self.pronoun) if self.pronoun.german else self.objects
+        return [thing for thing in things if thing.marked or self.subject.marked]
+
 
 def said(words: str, *units: int) -> tuple[Word, ...]:
     """The words of a string (an underscore counts as a space), all with the same units."""
@@ -147,20 +175,27 @@ class Speaker:
     def sentence(self) -> tuple[list[Word], list[Word]]:
         """One sentence with its full stop or question mark: German words and English words."""
         rng = self.rng
-        pattern = rng.choices(("main", "inverted", "question", "because", "that", "if"), (30, 26, 8, 14, 12, 10))[0]
+        patterns = ("main", "object", "inverted", "question", "because", "that", "if")
+        pattern = rng.choices(patterns, (26, 14, 22, 8, 12, 10, 8))[0]
         if pattern in ("main", "inverted", "question"):
             clause = self.clause(fronted=pattern == "inverted", question=pattern == "question")
             parts = [german(clause, pattern)], [english(clause, pattern)]
+        elif pattern == "object":
+            clause = self.clause()
+            while not clause.topics():
+                clause = self.clause()
+            parts = [german(clause, topic=rng.choice(clause.topics()))], [english(clause, "main")]
         elif pattern == "because":
             main, reason, link = self.clause(short=True), self.clause(short=True), next(self.unit)
+            topic = rng.choice(main.topics()) if main.topics() and rng.random() < 0.25 else None
             parts = (
-                [german(main, "main"), said(","), said("weil", link), german(reason, "final")],
+                [german(main, topic=topic), said(","), said("weil", link), german(reason, "final")],
                 [english(main, "main"), said("because", link), english(reason, "main")],
             )
         elif pattern == "that":
             thinker, thought, link = self.thinker(), self.clause(short=True), next(self.unit)
             parts = (
-                [german(thinker, "main"), said(",", link), said("dass", link), german(thought, "final")],
+                [german(thinker, "main"), said(","), said("dass", link), german(thought, "final")],
                 [english(thinker, "main"), said("that", link), english(thought, "main")],
             )
         else:
@@ -172,9 +207,10 @@ class Speaker:
         end = said("?" if pattern == "question" else ".", next(self.unit))
         return tuple([word for part in (*side, end) for word in part] for side in parts)  # type: ignore[return-value]
 
-    def noun_phrase(self, noun_class: str, case: str, kinds: str, *, plain: bool = False) -> Phrase:
-        """Determiner, perhaps adjectives, noun. Kinds is a string of determiners to choose from."""
-        rng, noun, kind = self.rng, self.rng.choice(LEXICON[noun_class]), self.rng.choice(kinds.split())
+    def noun_phrase(self, noun_class: str, case: str, kinds: str, *, plain: bool = False, avoid: str = "") -> Phrase:
+        """Determiner, perhaps an adjective, noun. Kinds is a string of determiners to choose from, avoid a noun not to say."""
+        rng, kind = self.rng, self.rng.choice(kinds.split())
+        noun = rng.choice([noun for noun in LEXICON[noun_class] if noun.german != avoid])
         plural = kind == "number" or (kind in ARTICLES and rng.random() < 0.25)
         gender, units = "pl" if plural else noun.gender, (next(self.unit), next(self.unit), next(self.unit))
         german_words, english_words = [], []
@@ -192,7 +228,9 @@ class Speaker:
             translated = {"ein": "an" if vowel else "a", "kein": "no"}.get(kind) or ARTICLES[kind][plural]
         german_words = [*said(article, units[0]), *german_words, *said(noun.decline(case, plural), units[2])]
         english_words = [*said(translated, units[0]), *english_words]
-        return Phrase(tuple(german_words), tuple(english_words), "plural" if plural else "third", kind)
+        marked = kind != "number" and (case == "dative" or gender == "m")
+        person = "plural" if plural else "third"
+        return Phrase(tuple(german_words), tuple(english_words), person, kind, noun.german, marked)
 
     def subject(self, classes: Iterable[str] = ("person",), *, plain: bool = False, kein: bool = True) -> Phrase:
         """A noun phrase in the nominative, or a pronoun (persons only); ``kein`` says whether it may be nobody."""
@@ -210,7 +248,7 @@ class Speaker:
         accusative, dative, english_subject, english_object, kind, person = PRONOUNS[word]
         form = {"nominative": word, "accusative": accusative, "dative": dative}[case]
         translated = english_subject if case == "nominative" else english_object
-        return Phrase(said(form, unit), said(translated, unit), person, kind)
+        return Phrase(said(form, unit), said(translated, unit), person, kind, marked=form != "sie")
 
     def time(self, kind: str, *, clock: bool = True) -> Phrase:
         """An expression of time, ``fronted`` or ``frequency``, perhaps of the clock; the phrase's kind says which."""
@@ -221,11 +259,12 @@ class Speaker:
             german_words, english_words = german_words + said(word, unit), english_words + said(translated, unit)
         return Phrase(german_words, english_words, kind=kind)
 
-    def place(self) -> Phrase:
-        """A preposition with its dative; ``in dem`` becomes ``im``."""
+    def place(self, avoid: str = "") -> Phrase:
+        """A preposition with its dative; ``in dem`` becomes ``im``. Avoid is a noun not to say."""
         preposition = self.rng.choice(("in", "in", "in", *PLACES))
         translated, classes = PLACES[preposition]
-        noun, unit = self.noun_phrase(self.rng.choice(classes), "dative", "def def def ein dies"), next(self.unit)
+        where, unit = self.rng.choice(classes), next(self.unit)
+        noun = self.noun_phrase(where, "dative", "def def def ein dies", avoid=avoid)
         german_words = said(preposition, unit) + noun.german
         if [word for word, _ in german_words[:2]] == ["in", "dem"]:
             german_words = (("im", german_words[0][1] | german_words[1][1]), *german_words[2:])
@@ -242,24 +281,29 @@ class Speaker:
         frame = rng.choices(("accusative", "dative", "both", "none", "state"), (46, 10, 10, 22, 12))[0]
         units = (next(self.unit), next(self.unit), next(self.unit))
         if frame == "state":
-            clause = Clause(self.subject(plain=True, kein=not question), _verb("sein ist be is"), units, state=self.state())
+            clause = Clause(
+                self.subject(plain=True, kein=not question), _verb("sein ist be is"), units, state=self.state(passing=fronted)
+            )
         else:
-            line, classes = rng.choice(list(VERBS[frame].items()))
+            known = [(line, classes) for line, classes in VERBS[frame].items() if not fronted or not _lasts(line)]
+            line, classes = rng.choice(known)
             subject = self.subject(classes if frame == "none" else ("person",), plain=short, kein=not question)
             clause = Clause(subject, _verb(line), units)
             clause = self.with_objects(clause, frame, line.split()[0], classes, short)
         clause = self.with_negation(clause)
+        lasts = clause.verb.infinitive in STATES_OF_MIND or any(word in LASTING for word, _ in clause.state.german)
         lexical = frame != "state" and not clause.negation
         if fronted:
             clause = replace(clause, time=self.time("fronted", clock=frame != "state"))
-        elif rng.random() < (0.1 if short else 0.3):
+        elif not lasts and rng.random() < (0.1 if short else 0.3):
             never_no = lexical and clause.subject.kind != "kein"
             kind = "frequency" if never_no and rng.random() < 0.5 else "fronted"
             clause = replace(clause, time=self.time(kind, clock=frame != "state"))
-        if lexical and clause.time.kind != "frequency" and clause.subject.kind != "kein" and rng.random() < 0.2:
+        willed = clause.verb.infinitive not in UNWILLED and clause.time.kind != "frequency" and clause.subject.kind != "kein"
+        if lexical and willed and rng.random() < 0.2:
             clause = replace(clause, modal=rng.choice(list(MODALS)))
-        if lexical and frame in ("accusative", "none") and not short and rng.random() < 0.35:
-            clause = replace(clause, place=self.place())
+        if lexical and not lasts and frame in ("accusative", "none") and not short and rng.random() < 0.35:
+            clause = replace(clause, place=self.place(clause.objects[-1].noun if clause.objects else ""))
         return clause
 
     def with_objects(self, clause: Clause, frame: str, infinitive: str, classes: tuple[str, ...], short: bool) -> Clause:
@@ -269,9 +313,12 @@ class Speaker:
         personal = (frame == "accusative" and infinitive in PERSONAL) or (frame == "dative" and infinitive != "gratulieren")
         if personal and self.rng.random() < 0.3:
             return replace(clause, pronoun=self.pronoun(frame, clause.subject))
-        receiver = (self.noun_phrase("person", "dative", "def def ein mein", plain=True),) if frame == "both" else ()
+        avoid = clause.subject.noun
+        receiver = (
+            (self.noun_phrase("person", "dative", "def def ein mein", plain=True, avoid=avoid),) if frame == "both" else ()
+        )
         case = "dative" if frame == "dative" else "accusative"
-        thing = self.noun_phrase(self.rng.choice(classes), case, "def def ein ein dies mein number", plain=short)
+        thing = self.noun_phrase(self.rng.choice(classes), case, "def def ein ein dies mein number", plain=short, avoid=avoid)
         return replace(clause, objects=(*receiver, thing))
 
     def with_negation(self, clause: Clause) -> Clause:
@@ -287,9 +334,9 @@ class Speaker:
             return replace(clause, objects=(*clause.objects[:-1], denied), negation="kein")
         return clause
 
-    def state(self) -> Phrase:
-        """An adjective after ``sein``, which has no ending."""
-        word, unit = self.rng.choice(STATES), next(self.unit)
+    def state(self, *, passing: bool = False) -> Phrase:
+        """An adjective after ``sein``, which has no ending; a passing one can be said of a day."""
+        word, unit = self.rng.choice([word for word in STATES if not passing or word not in LASTING]), next(self.unit)
         translated = next(line.split()[1] for line in ADJECTIVES if line.split()[0] == word)
         return Phrase(said(word, unit), said(translated, unit))
 
@@ -298,8 +345,15 @@ def _adjectives(noun_class: str) -> list[str]:
     return [line for line, classes in ADJECTIVES.items() if noun_class in classes]
 
 
-def german(clause: Clause, order: str) -> tuple[Word, ...]:
-    """Put a clause in German order: ``main`` (verb second), ``inverted`` (time first), ``question``, ``final``."""
+def _lasts(line: str) -> bool:
+    return line.split()[0] in STATES_OF_MIND
+
+
+def german(clause: Clause, order: str = "main", *, topic: Phrase | None = None) -> tuple[Word, ...]:
+    """Put a clause in German order: ``main`` (verb second), ``inverted`` (time first), ``question``, ``final``.
+
+    In a main clause one of its objects may be the topic: it stands first, and the subject behind the verb.
+    """
     verb, (unit, modal_unit, negation_unit) = clause.verb, clause.units
     person = clause.subject.person
     last: tuple[Word, ...] = ()
@@ -313,10 +367,13 @@ def german(clause: Clause, order: str) -> tuple[Word, ...]:
         finite = said(verb.prefix + form if order == "final" else form, unit)
         last = said(verb.prefix, unit) if verb.prefix and order != "final" else ()
     time = () if order == "inverted" else clause.time.german
-    objects = tuple(word for thing in clause.objects for word in thing.german)
+    objects = tuple(word for thing in clause.objects if thing is not topic for word in thing.german)
+    pronoun = () if clause.pronoun is topic else clause.pronoun.german
     nicht = said("nicht", negation_unit) if clause.negation == "nicht" else ()
-    middle = clause.pronoun.german + (objects + time if nicht else time + objects)
+    middle = pronoun + (objects + time if nicht else time + objects)
     middle += nicht + clause.place.german + clause.state.german
+    if topic:
+        return topic.german + finite + clause.subject.german + middle + last
     if order == "main":
         return clause.subject.german + finite + middle + last
     if order == "inverted":
@@ -332,7 +389,10 @@ def english(clause: Clause, order: str) -> tuple[Word, ...]:
     subject, third = clause.subject.english, clause.subject.person == "third"
     often = clause.time.english if clause.time.kind == "frequency" else ()
     not_ = said("not", negation_unit) if clause.negation else ()
-    base = often + said(verb.english, unit)
+    late = verb.particle and (verb.late or clause.pronoun.english)
+    behind = said(verb.particle, unit) if late else ()
+    close = () if late else said(verb.particle, unit)
+    base = often + said(verb.english, unit) + close
     if clause.state.english:
         be = said({"first": "am", "third": "is", "plural": "are"}[clause.subject.person], unit)
         head = be + subject + not_ if order == "question" else subject + be + not_
@@ -347,7 +407,8 @@ def english(clause: Clause, order: str) -> tuple[Word, ...]:
     elif clause.modal:
         head = subject + said("wants to" if third else "want to", modal_unit) + base
     else:
-        head = subject + often + said(verb.english_third if third else verb.english, unit)
-    late = clause.time.english if not often else ()
-    tail = clause.pronoun.english + tuple(word for thing in clause.objects for word in thing.english) + clause.place.english
-    return late + head + tail if order == "inverted" else head + tail + late
+        head = subject + often + said(verb.english_third if third else verb.english, unit) + close
+    time = clause.time.english if not often else ()
+    objects = tuple(word for thing in clause.objects for word in thing.english)
+    tail = clause.pronoun.english + objects + behind + clause.place.english
+    return time + head + tail if order == "inverted" else head + tail + time

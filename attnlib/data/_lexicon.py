@@ -154,6 +154,7 @@ BEINGS, GOODS = ("person", "animal"), ("food", "thing", "machine", "clothing", "
 
 VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     # infinitive (separable prefix before a bar), third person singular, English base and third person; the object's class.
+    # An English particle after one bar stands behind a pronoun (picks me up), after two behind any object (reads it aloud).
     "accusative": {
         "kaufen kauft buy buys": GOODS,
         "verkaufen verkauft sell sells": GOODS,
@@ -170,22 +171,22 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "besuchen besucht visit visits": ("person",),
         "an|rufen ruft call calls": ("person",),
         "ein|laden lädt invite invites": ("person",),
-        "ab|holen holt pick_up picks_up": ("person",),
+        "ab|holen holt pick|up picks|up": ("person",),
         "essen isst eat eats": ("food",),
-        "auf|essen isst eat_up eats_up": ("food",),
+        "auf|essen isst eat|up eats|up": ("food",),
         "lesen liest read reads": ("text",),
-        "vor|lesen liest read_aloud reads_aloud": ("text",),
+        "vor|lesen liest read||aloud reads||aloud": ("text",),
         "schreiben schreibt write writes": ("text",),
         "tragen trägt carry carries": ("container",),
-        "an|ziehen zieht put_on puts_on": ("clothing",),
-        "aus|ziehen zieht take_off takes_off": ("clothing",),
-        "auf|hängen hängt hang_up hangs_up": ("clothing",),
+        "an|ziehen zieht put|on puts|on": ("clothing",),
+        "aus|ziehen zieht take|off takes|off": ("clothing",),
+        "auf|hängen hängt hang|up hangs|up": ("clothing",),
         "auf|machen macht open opens": ("opening", "container"),
         "zu|machen macht close closes": ("opening", "container"),
         "ein|packen packt pack packs": ("clothing", "text"),
         "an|schauen schaut look_at looks_at": (*BEINGS, *GOODS, "building", "tree"),
-        "weg|werfen wirft throw_away throws_away": ("food", "thing", "clothing", "text"),
-        "mit|bringen bringt bring_along brings_along": ("food", "text", "thing"),
+        "weg|werfen wirft throw|away throws|away": ("food", "thing", "clothing", "text"),
+        "mit|bringen bringt bring|along brings|along": ("food", "text", "thing"),
         "reparieren repariert repair repairs": ("machine",),
         "putzen putzt clean cleans": ("machine", "opening"),
         "verlieren verliert lose loses": ("thing", "text", "clothing"),
@@ -235,6 +236,12 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
 PERSONAL = {"hören", "lieben", "kennen", "besuchen", "an|rufen", "ein|laden", "ab|holen", "suchen", "finden", "sehen"}
 """Accusative verbs that may take a pronoun as object."""
 
+STATES_OF_MIND = {"brauchen", "lieben", "kennen"}
+"""Verbs of what lasts: nobody does it at three o'clock, in the park, or because he must."""
+
+UNWILLED = STATES_OF_MIND | {"verlieren"}
+"""Verbs that take no modal: nobody wants to lose a book."""
+
 MODALS = {"kann": ("können", "can"), "muss": ("müssen", "must"), "will": ("wollen", "want_to")}
 """Singular form to plural form and English."""
 
@@ -272,6 +279,9 @@ ADJECTIVES = {
 
 STATES = ("müde", "hungrig", "traurig", "krank", "reich", "arm", "stolz", "freundlich")
 """Adjectives that a person can be said to be."""
+
+LASTING = {"reich", "arm"}
+"""Those that nobody is on a Monday only."""
 
 NUMBERS = {"zwei": "two", "drei": "three", "vier": "four", "fünf": "five", "sechs": "six", "sieben": "seven", "acht": "eight"}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attnlib._checks import check_count
+from attnlib._checks import check_count, check_flag
 from attnlib.data._grammar import Speaker
 
 
@@ -42,7 +42,9 @@ def generate_pairs(size: int, *, seed: int = 0, longest: int = 14) -> list[Pair]
     """Say ``size`` sentences in German (source) and English (target), no two with the same words in either language.
 
     Every English word is aligned with the German words that say it: ``opens`` with ``macht`` and ``auf``, ``apple`` and
-    ``tree`` with ``Apfelbaum``. Deterministic in the seed. Sentences begin in lower case, as after true-casing.
+    ``tree`` with ``Apfelbaum``. One German sentence in six begins with an object, and the form of an article or a pronoun says
+    who acts: ``den Hund sieht der Mann`` is ``the man sees the dog``. Deterministic in the seed. Sentences begin in lower case,
+    as after true-casing.
 
     Args:
         size: how many pairs.
@@ -54,7 +56,7 @@ def generate_pairs(size: int, *, seed: int = 0, longest: int = 14) -> list[Pair]
 
     >>> pair = generate_pairs(1, seed=1)[0]
     >>> " ".join(pair.source), " ".join(pair.target)
-    ('mein Händler läuft weg .', 'my merchant runs away .')
+    ('mein Richter läuft weg .', 'my judge runs away .')
     """
     check_count("size", size)
     check_count("longest", longest, least=8)
@@ -133,13 +135,18 @@ def _groups(pairs: Sequence[Pair]) -> list[list[Pair]]:
     return list(groups.values())
 
 
-def tokenize(text: str) -> tuple[str, ...]:
-    """Split into lower-case words and punctuation marks. Any text will do; errors are those of ``str.lower``.
+def tokenize(text: str, *, lower: bool = True) -> tuple[str, ...]:
+    """Split into words, in lower case unless ``lower`` is False, and punctuation marks. Any text will do.
+
+    Raises ValueError unless ``lower`` is True or False; other errors are those of ``str.lower``.
 
     >>> tokenize("Macht Anna's Hund die Tür auf?")
     ('macht', "anna's", 'hund', 'die', 'tür', 'auf', '?')
+    >>> tokenize("Der Hund schläft.", lower=False)
+    ('Der', 'Hund', 'schläft', '.')
     """
-    return tuple(re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", text.lower()))
+    check_flag(lower=lower)
+    return tuple(re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", text.lower() if lower else text))
 
 
 def read_tab_separated(path: str | Path, *, source_column: int = 1, target_column: int = 0) -> list[Pair]:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attnlib._checks import check_count
+from attnlib._checks import check_count, check_flag
 from attnlib.attention.seq2seq import BOS, EOS, PAD, UNKNOWN
 from attnlib.data.translation import Pair
 
@@ -36,16 +36,26 @@ class Vocabulary:
             raise ValueError(f"sentences has no word that occurs {least} times; expected at least one")
         self.words = ("<pad>", "<bos>", "<eos>", "<unk>", *kept)
         self.numbers = {word: number for number, word in enumerate(self.words)}
+        self._whatever_case = {word.lower(): self.numbers[word] for word in reversed(kept)}
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def encode(self, sentence: Sequence[str]) -> list[int]:
+    def encode(self, sentence: Sequence[str], *, any_case: bool = False) -> list[int]:
         """The numbers of the words of a sentence; unknown ones become ``UNKNOWN``, so that no word is an error.
 
-        Errors are those of iterating over the sentence.
+        With ``any_case`` a word that is unknown as it is written is looked up with capitals and small letters taken as equal;
+        of several the most frequent is meant. So German that was typed in small letters, nouns too, is understood.
+
+        Raises ValueError unless ``any_case`` is True or False; other errors are those of iterating over the sentence.
+
+        >>> words = Vocabulary([("der", "Hund", "schläft")])
+        >>> words.decode(words.encode(("Der", "hund", "schläft"), any_case=True))
+        ['der', 'Hund', 'schläft']
         """
-        return [self.numbers.get(word, UNKNOWN) for word in sentence]
+        check_flag(any_case=any_case)
+        other = self._whatever_case if any_case else {}
+        return [self.numbers.get(word, other.get(word.lower(), UNKNOWN)) for word in sentence]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
         """The words up to the end token, without the special tokens. Errors are those of ``words[number]``, an IndexError."""
