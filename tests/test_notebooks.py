@@ -27,10 +27,13 @@ def lines(cell):
     return len(cell.source.splitlines())
 
 
-def statements(cell):
-    """What a reader takes in one by one: how a statement is broken to fit the column adds nothing."""
+def lines_of_code(cell):
+    """A claim counts as one line, however long its sentence is: that is prose."""
     plain = re.sub(r"(?m)^(\s*)[%!].*", r"\1pass", cell.source)
-    return sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(plain)))
+    calls = [
+        node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "claim"
+    ]
+    return lines(cell) - sum(call.end_lineno - call.lineno for call in calls)
 
 
 def pictures(cell):
@@ -97,12 +100,19 @@ def test_style_sheet_is_the_only_place_of_fonts_and_colours(path):
             assert not [said for said in words if re.search(r"\b(?:beta|sigma|sqrt)\b", said)], cell.source
 
 
+TOO_LONG = pytest.mark.xfail(strict=True, reason="a median of 13.5 lines of code a cell where 8 are allowed: to be shortened")
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, id=p.stem, marks=TOO_LONG if "02b" in p.stem else ()) for p in PAGES])
+def test_cells_of_a_page_are_short(path):
+    assert statistics.median(map(lines_of_code, course.code_cells(course.read(path)))) <= 8
+
+
 @every_page
 def test_keeps_the_measures_of_a_page(path):
     nb = course.read(path)
     sizes = [lines(cell) for cell in course.code_cells(nb) if not course.has_tag(cell, "setup")]  # that one is generated
     assert 15 <= len(sizes) <= 35
-    assert statistics.median(map(statements, course.code_cells(nb))) <= 8
     assert max(sizes) <= 25, max(course.code_cells(nb), key=lines).source
     assert 1500 <= course.words(nb) <= 3500
 
