@@ -184,6 +184,30 @@ class Seq2Seq(nn.Module):
         first = [feed, *(tensor for pair in state for tensor in pair)]
         return beam_search(step, first, begin=BOS, end=EOS, pad=PAD, width=width, longest=longest, length_power=length_power)
 
+    def log_probability(
+        self, source: Int[Tensor, "batch m"], said: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
+    ) -> Float[Tensor, "batch"]:
+        r"""Log-probability of translations, in nats, ``[batch]``; it differentiates in the parameters.
+
+        .. math:: \ln P(y \mid x) = \sum_{t} \ln P(y_t \mid y_{<t}, x)
+
+        Takes the numbers of the source's words ``[batch, m]`` and those of the translations ``[batch, n]`` as :meth:`beam`
+        returns them, padded after the end, without the token that begins a sentence. Padding counts nothing.
+
+        Raises:
+            ValueError: translations that begin with padding or have it between words, and as the call.
+        """
+        check_words("source", source, self.source_embedding)
+        check_words("said", said, self.target_embedding)
+        if len(said) != len(source):
+            raise ValueError(f"said has shape {tuple(said.shape)} and source {tuple(source.shape)}; expected equal batches")
+        words = said != PAD
+        if refuted(lambda: words[:, 0].all() and (words[:, 1:] <= words[:, :-1]).all()):
+            raise ValueError("said has padding before a word; expected words from the first place on, then padding")
+        given = torch.cat([torch.full_like(said[:, :1], BOS), said[:, :-1]], 1)
+        each = self(source, given, mask).log_softmax(-1).gather(2, kept(said)[..., None])[..., 0]
+        return torch.where(words, each, 0.0).sum(1)
+
     def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""
         states, state, mask = self._encode(source, mask)
