@@ -36,7 +36,7 @@ def use_style() -> None:
         InlineBackend.instance(parent=ipython.get_ipython()).figure_formats = {"retina"}
 
 
-def panels(xlabel: str, *ylabels: str, height: float = 3.2) -> tuple[Figure, list[Axes]]:
+def panels(xlabel: str, *ylabels: str, height: float | int = 3.2) -> tuple[Figure, list[Axes]]:
     """Axes side by side over one quantity, as wide as the page: one for each label of y.
 
     Takes a height in inches. Raises ValueError without a label of y.
@@ -54,7 +54,7 @@ def panels(xlabel: str, *ylabels: str, height: float = 3.2) -> tuple[Figure, lis
     return figure, list(axes[0])
 
 
-def ticks(ax: Axes, x: Sequence[float] = (), y: Sequence[float] = ()) -> None:
+def ticks(ax: Axes, x: Sequence[float | int] = (), y: Sequence[float | int] = ()) -> None:
     """Mark these values of a logarithmic axis, written as plain numbers, and no others; an axis without values stays as it is.
 
     >>> figure, ax = plt.subplots()

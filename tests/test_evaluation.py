@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from parrot import Parrot
 
 from attnlib.attention import Seq2Seq, alignment_error_rate, evaluate
 from attnlib.data import Pair, Vocabulary, batches, make_batch
@@ -17,35 +18,16 @@ PAIRS = [FRONT, PLAIN, SHORT]
 GERMAN, ENGLISH = Vocabulary([p.source for p in PAIRS]), Vocabulary([p.target for p in PAIRS])
 
 
-class Parrot(Seq2Seq):
-    """Says what it is told to, and looks where it is told to; the end of a sentence and padding look at the first word."""
-
-    def __init__(self, told, score="dot"):
-        super().__init__(len(GERMAN), len(ENGLISH), hidden=2, embedding=1, score=score)
-        self.told = {tuple(GERMAN.encode(pair.source)): answer for pair, answer in told.items()}
-
-    def answers(self, source):
-        return [self.told[tuple(number for number in row if number)] for row in source.tolist()]
-
-    def greedy(self, source, mask=None, *, longest=30):
-        rows = [[*ENGLISH.encode(said), 2] for said, _ in self.answers(source)]
-        return torch.tensor([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
-
-    def explain(self, source, given, mask=None):
-        record = super().explain(source, given, mask)
-        record.weights.detach().zero_()[..., 0] = 1
-        for row, (_, looked) in zip(record.weights.detach(), self.answers(source), strict=True):
-            for i, j in looked:
-                row[i, 0], row[i, j] = 0, 1
-        return record
-
-
 def right(pair):
     return pair.target, pair.alignment
 
 
+def parrot(told, score="dot"):
+    return Parrot(told, GERMAN, ENGLISH, score)
+
+
 def judged(told, score="dot", size=3):
-    return evaluate(Parrot(told, score), batches(list(told), GERMAN, ENGLISH, size), ENGLISH.decode)
+    return evaluate(parrot(told, score), batches(list(told), GERMAN, ENGLISH, size), ENGLISH.decode)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -73,7 +55,7 @@ def test_the_order_is_that_of_the_batches():
 def test_without_attention_or_gold_links_there_is_no_alignment_error():
     assert judged({FRONT: right(FRONT)}, score="none").aer is None
     bare = Pair(FRONT.source, FRONT.target)
-    found = evaluate(Parrot({FRONT: right(FRONT)}), [make_batch([bare], GERMAN, ENGLISH)], ENGLISH.decode)
+    found = evaluate(parrot({FRONT: right(FRONT)}), [make_batch([bare], GERMAN, ENGLISH)], ENGLISH.decode)
     assert (found.aer, found.found) == (None, [])
     assert found.bleu == pytest.approx(100)
 
@@ -99,10 +81,10 @@ def test_a_real_translator_sentence_by_sentence():
     ("arguments", "message"),
     [
         ((torch.nn.Linear(1, 1), [], ENGLISH.decode), "model is a Linear; expected a Seq2Seq"),
-        ((Parrot({}), [], ENGLISH), "decode is a Vocabulary; expected a function"),
-        ((Parrot({}), None, ENGLISH.decode), "batches is a NoneType; expected batches of pairs"),
-        ((Parrot({}), PAIRS, ENGLISH.decode), "batches has a Pair; expected batches of pairs"),
-        ((Parrot({}), [], ENGLISH.decode), "batches is empty; expected at least one batch of pairs"),
+        ((parrot({}), [], ENGLISH), "decode is a Vocabulary; expected a function"),
+        ((parrot({}), None, ENGLISH.decode), "batches is a NoneType; expected batches of pairs"),
+        ((parrot({}), PAIRS, ENGLISH.decode), "batches has a Pair; expected batches of pairs"),
+        ((parrot({}), [], ENGLISH.decode), "batches is empty; expected at least one batch of pairs"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(arguments, message):

@@ -70,7 +70,7 @@ class Runs:
         values = [run.get(name, "nothing") for run in self._runs]
         if not all(isinstance(value, float | int | None) for value in values):
             raise ValueError(f"not every run has a number named {name!r}: there are {self._values(name)}")
-        return _numbers(values)
+        return torch.tensor([_number(value) for value in values], dtype=torch.float64)
 
     def history(self, name: str) -> tuple[Int[Tensor, "steps"], Float[Tensor, "runs steps"]]:
         """What was measured in training: after which steps ``[steps]``, and the values ``[runs, steps]`` in float64.
@@ -84,8 +84,8 @@ class Runs:
                 steps = {tuple(row[0] for row in each) for each in rows}
                 if len(steps) > 1 or () in steps:
                     raise ValueError(f"runs have {name!r} after different steps, or after none; expected the same of all")
-                values = [[row[names.index(name)] for row in each] for each in rows]
-                return torch.tensor(steps.pop()), _numbers(values)
+                values = [[_number(row[names.index(name)]) for row in each] for each in rows]
+                return torch.tensor(steps.pop()), torch.tensor(values, dtype=torch.float64)
         known = [each for names in self._series.values() for each in names[1:]]
         raise ValueError(f"name is {name!r}; expected one of {', '.join(map(repr, known))}")
 
@@ -151,10 +151,8 @@ class TranslationRuns:
         return Runs([run for run in some if run["block"] in ("long", "rates", "final")], self.all._series)
 
 
-def _numbers(values: list[Any]) -> Tensor:
-    """Numbers, or rows of them, with NaN for None."""
-    plain = [[math.nan if each is None else each for each in row] if isinstance(row, list) else row for row in values]
-    return torch.tensor([math.nan if each is None else each for each in plain], dtype=torch.float64)
+def _number(value: float | int | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _of(kind: str) -> tuple[str, bool]:
