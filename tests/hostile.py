@@ -634,6 +634,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
         ("teach.model", "evaluate.model"),
         lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
     ),
+    "said": lambda about: array(annotation_of(about.entry, "said"), "said", about).clamp(min=3),  # no beginning, no end
     "evaluate.batches": lambda about: [_batch(about)],
     "evaluate.decode": lambda about: lambda numbers: [str(number) for number in numbers],
     "teach_labels.model": lambda about: _Classifier().to(about.world.dtype),

@@ -56,8 +56,11 @@ def test_without_attention_or_gold_links_there_is_no_alignment_error():
     assert judged({FRONT: right(FRONT)}, score="none").aer is None
     bare = Pair(FRONT.source, FRONT.target)
     found = evaluate(parrot({FRONT: right(FRONT)}), [make_batch([bare], GERMAN, ENGLISH)], ENGLISH.decode)
-    assert (found.aer, found.found) == (None, [])
+    assert (found.aer, found.found) == (None, [FRONT.alignment])
     assert found.bleu == pytest.approx(100)
+    both = [make_batch([bare, PLAIN], GERMAN, ENGLISH)]
+    found = evaluate(parrot({FRONT: right(FRONT), PLAIN: (PLAIN.target, FRONT.alignment)}), both, ENGLISH.decode)
+    assert found.aer == pytest.approx(1 - 2 * 2 / 12)  # that of the pair that has gold links
 
 
 def test_a_real_translator_sentence_by_sentence():

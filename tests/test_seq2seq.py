@@ -196,7 +196,8 @@ def test_greedy_takes_the_best_word_each_time(score):
     for b, length in enumerate((4, 2, 3)):
         said = []
         while len(said) < 5 and EOS not in said:
-            said.append(net(SOURCE[b : b + 1, :length], torch.tensor([[BOS, *said]]))[0, -1].argmax().item())
+            logits = net(SOURCE[b : b + 1, :length], torch.tensor([[BOS, *said]]))[0, -1]
+            said.append(max(set(range(8)) - {PAD, BOS}, key=lambda word: logits[word]))
         assert unpadded(found[b].tolist())[: len(said)] == said
 
 
@@ -219,6 +220,19 @@ def test_log_probabilities_of_all_translations_sum_to_one(score):
             assert value == pytest.approx(log_probability(net, SOURCE[b, :length], words), abs=1e-10)
 
 
+@pytest.mark.parametrize("width", [1, 4])
+def test_what_an_untrained_decoder_says_is_words_and_then_padding(width):
+    """So its log-probability can be asked for; it is the best of all beams if the beam is wide enough."""
+    for seed in range(20):
+        net = model(seed=seed, hidden=8)
+        said = net.beam(SOURCE, width=width, longest=6)
+        for row in said.tolist():
+            assert not {PAD, BOS} & set(unpadded(row))
+            assert EOS in row or len(row) == 6
+            assert set(row[len(unpadded(row)) :]) <= {PAD}
+        assert (net.log_probability(SOURCE, said) < 0).all()
+
+
 def test_log_probability_is_what_training_lowers():
     net = model(seed=5)
     said = torch.tensor([[4, 5, EOS], [6, EOS, PAD], [4, EOS, PAD]])
@@ -238,7 +252,7 @@ def test_a_wide_beam_finds_the_best_translation(power, seed):
     net = Seq2Seq(9, 5, hidden=6, embedding=5).double()
     with torch.no_grad():
         net.out.weight *= 8
-    every = [w for n in range(4) for w in itertools.product((0, 1, 3, 4), repeat=n)]
+    every = [w for n in range(4) for w in itertools.product((3, 4), repeat=n)]
     ended = [(*w, EOS) for w in every if len(w) < 3] + [w for w in every if len(w) == 3]
     lengths = torch.tensor([len(words) for words in ended])
     said = torch.tensor([[*words, PAD, PAD][:3] for words in ended])
@@ -416,8 +430,11 @@ NET = Seq2Seq(9, 8, hidden=4, embedding=3)
             lambda: NET.log_probability(SOURCE, GIVEN[:2]),
             r"said has shape \(2, 3\) and source \(3, 4\); expected equal batches",
         ),
-        (lambda: NET.log_probability(SOURCE, GIVEN.flip(1)), "said has padding before a word; expected words from the first"),
-        (lambda: NET.log_probability(SOURCE, GIVEN * 0), "said has padding before a word"),
+        (lambda: NET.log_probability(SOURCE, GIVEN.flip(1)), "said has words after an end or padding, or a second beginning"),
+        (lambda: NET.log_probability(SOURCE, GIVEN * 0), "expected words, then only padding"),
+        (lambda: NET.log_probability(SOURCE, GIVEN), "said has words after an end or padding, or a second beginning"),
+        (lambda: NET.log_probability(SOURCE[:1], torch.tensor([[4, EOS, 5]])), "expected words, then only padding"),
+        (lambda: NET.log_probability(SOURCE[:1], torch.tensor([[4, EOS, PAD, 5]])), "expected words, then only padding"),
         (lambda: NET.beam(SOURCE, width=0), "width is 0; expected an integer of at least 1"),
         (lambda: teach(NET, list, 3), "batches is empty; expected at least one batch"),
         (lambda: teach(NET, list, 0), "steps is 0; expected an integer of at least 1"),

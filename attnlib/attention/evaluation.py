@@ -33,8 +33,8 @@ class Judging(Protocol):
 class Evaluation:
     """What a translator does with pairs, in the order in which it got them.
 
-    ``said`` are its translations, ``found`` the links of its attention under the references, ``bleu`` is in percent and ``aer``
-    between 0 and 1; ``aer`` is None, and ``found`` empty, for a translator without attention or pairs without gold links.
+    ``said`` are its translations, ``found`` the links of its attention under the references (none without attention), ``bleu``
+    is in percent and ``aer`` between 0 and 1, over the pairs that have gold links; it is None where there is nothing to judge.
 
     >>> from attnlib.data import Pair, Vocabulary, make_batch
     >>> pair = Pair(("guten", "tag"), ("hello",), frozenset({(0, 0)}))
@@ -103,8 +103,6 @@ def evaluate(model: Seq2Seq, batches: Iterable[Judging], decode: Callable[[list[
             found += [links(row[: len(p.target), : len(p.source)]) for row, p in zip(weights, batch.pairs, strict=True)]
     if not pairs:
         raise ValueError("batches is empty; expected at least one batch of pairs")
-    gold = [pair.alignment for pair in pairs]
-    if not any(gold):
-        found = []
-    error = alignment_error_rate(found, gold) if found else None
+    judged = [(drawn, pair.alignment) for drawn, pair in zip(found, pairs, strict=False) if pair.alignment]
+    error = alignment_error_rate(*map(list, zip(*judged, strict=True))) if judged else None
     return Evaluation(tuple(pairs), said, found, bleu(said, [pair.target for pair in pairs]), error)

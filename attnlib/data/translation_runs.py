@@ -42,8 +42,8 @@ class Runs:
     def __init__(self, runs: Iterable[Mapping[str, Any]], series: Mapping[str, list[str]] | None = None) -> None:
         self._runs = tuple(runs)
         self._series = dict(series or {})
-        if not self._runs:
-            raise ValueError("runs is empty; expected at least one run")
+        if not self._runs or not all(isinstance(run, Mapping) for run in self._runs):
+            raise ValueError("runs is empty, or has what is no mapping; expected at least one run")
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -80,12 +80,14 @@ class Runs:
         """
         for table, names in self._series.items():
             if name in names[1:]:
-                rows = [run[table] for run in self._runs]
-                steps = {tuple(row[0] for row in each) for each in rows}
-                if len(steps) > 1 or () in steps:
+                rows = [run.get(table, []) for run in self._runs]
+                if any(len(row) != len(names) for each in rows for row in each):
+                    raise ValueError(f"a run has rows in {table!r} that are not of {', '.join(names)}")
+                steps = [row[0] for row in rows[0]]
+                if not steps or any([row[0] for row in each] != steps for each in rows):
                     raise ValueError(f"runs have {name!r} after different steps, or after none; expected the same of all")
                 values = [[_number(row[names.index(name)]) for row in each] for each in rows]
-                return torch.tensor(steps.pop()), torch.tensor(values, dtype=torch.float64)
+                return torch.tensor(steps), torch.tensor(values, dtype=torch.float64)
         known = [each for names in self._series.values() for each in names[1:]]
         raise ValueError(f"name is {name!r}; expected one of {', '.join(map(repr, known))}")
 
@@ -156,6 +158,6 @@ def _number(value: float | int | None) -> float:
 
 
 def _of(kind: str) -> tuple[str, bool]:
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
     return KINDS[kind]
