@@ -14,7 +14,9 @@ from attnlib.attention.seq2seq import Seq2Seq
 
 @runtime_checkable
 class Judging(Protocol):
-    """A batch to be judged on, such as ``attnlib.data.Batch``: numbers as for the model, and the pairs that they stand for.
+    """A batch to be judged on, such as ``attnlib.data.Batch``: numbers of words, and the pairs that they stand for.
+
+    Shapes are its, errors are those of the model that gets it.
 
     >>> from attnlib.data import Pair, Vocabulary, make_batch
     >>> pair = Pair(("guten", "tag"), ("hello",))
