@@ -22,8 +22,8 @@ PATIENCE = 1800
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than there are cores: tests in a browser wait half of their time for a page to come to rest."""
-    return (os.cpu_count() or 1) + 2
+    """One worker more than there are cores: tests in a browser wait half of their time for a page to come to rest."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True)
