@@ -1,7 +1,7 @@
 """Figures of the course: one style sheet, and the few drawings that several pages share. Needs ``attnlib[book]``."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float
@@ -13,6 +13,7 @@ from attnlib.data import Pair
 with extra("attnlib.plots"):
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 """The colours of the style sheet's cycle, in its order: Okabe and Ito's palette, which the colour-blind can tell apart."""
@@ -33,6 +34,40 @@ def use_style() -> None:
         from matplotlib_inline.config import InlineBackend
 
         InlineBackend.instance(parent=ipython.get_ipython()).figure_formats = {"retina"}
+
+
+def panels(xlabel: str, *ylabels: str, height: float | int = 3.2) -> tuple[Figure, list[Axes]]:
+    """Axes side by side over one quantity, as wide as the page: one for each label of y.
+
+    Takes a height in inches. Raises ValueError without a label of y.
+
+    >>> figure, (left, right) = panels("training step", "loss", "entropy over ln T")
+    >>> left.get_xlabel(), right.get_ylabel()
+    ('training step', 'entropy over ln T')
+    >>> plt.close(figure)
+    """
+    if not ylabels:
+        raise ValueError("ylabels is empty; expected a label for each of the panels")
+    figure, axes = plt.subplots(1, len(ylabels), figsize=(7.2, height), sharex=True, squeeze=False)
+    for ax, ylabel in zip(axes[0], ylabels, strict=True):
+        ax.set(xlabel=xlabel, ylabel=ylabel)
+    return figure, list(axes[0])
+
+
+def ticks(ax: Axes, x: Sequence[float | int] = (), y: Sequence[float | int] = ()) -> None:
+    """Mark these values of a logarithmic axis, written as plain numbers, and no others; an axis without values stays as it is.
+
+    >>> figure, ax = plt.subplots()
+    >>> _ = ax.loglog([32, 256], [0.05, 0.4])
+    >>> ticks(ax, x=(32, 64, 128, 256))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['32', '64', '128', '256']
+    >>> plt.close(figure)
+    """
+    for axis, values in ((ax.xaxis, x), (ax.yaxis, y)):
+        if len(values):
+            axis.set_ticks(values, [f"{value:g}" for value in values])
+            axis.set_ticks([], minor=True)
 
 
 def grid(

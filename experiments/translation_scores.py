@@ -44,20 +44,14 @@ import torch
 import torch.nn.functional as F
 
 from attnlib import __version__
-from attnlib.attention import Seq2Seq, alignment_error_rate, bleu, links, teach
+from attnlib.attention import Seq2Seq, evaluate, links, teach
 from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
+from attnlib.data.translation_runs import KINDS as NAMED
+from attnlib.softmax import entropy, relative_spread
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "translation_scores.json"
 BATCH, CLIP = 64, 1.0
-KINDS = (
-    ("dot", False),
-    ("scaled_dot", False),
-    ("general", False),
-    ("additive", False),
-    ("dot", True),
-    ("scaled_dot", True),
-    ("none", False),
-)
+KINDS = tuple(NAMED.values())
 """Score, and whether queries and keys are normalised."""
 WIDTHS = (128, 256, 32, 64)
 """In the order in which they run, so that a record that was cut is complete for the widths that it has. Width 512 runs when
@@ -124,18 +118,14 @@ def links_of(record, batch):
 
 def state_of(model, record, batch):
     """Spread of beta times the scores over the keys, entropy in units of ln T, what is frozen, and where the rows look."""
-    real, mask = words_of(record, batch), batch.mask[:, None].expand_as(record.weights)
-    count = mask.sum(-1)[real]
-    scores = torch.where(mask, model.beta * record.scores, 0.0)[real]
-    mean = scores.sum(-1) / count
-    spread = ((scores - mean[:, None]).square() * mask[real]).sum(-1).div(count).sqrt()
-    weights = record.weights[real]
-    entropy = -torch.xlogy(weights, weights).sum(-1) / count.log()
-    freezing = (2 * count.log()).sqrt()
+    real = words_of(record, batch)
+    mask, weights = batch.mask[:, None].expand_as(record.weights)[real], record.weights[real]
+    count = mask.sum(-1)
+    spread = relative_spread(record.scores[real], beta=float(model.beta), mask=mask)
     return {
-        "spread": (spread / freezing).mean().item(),
-        "frozen": (spread > freezing).float().mean().item(),
-        "entropy": entropy.mean().item(),
+        "spread": spread.mean().item(),
+        "frozen": (spread > 1).float().mean().item(),
+        "entropy": (entropy(weights) / count.log()).mean().item(),
         "late": (weights.argmax(-1) >= count - 2).float().mean().item(),
     }
 
@@ -173,18 +163,13 @@ def actor(pair):
 
 def quality_of(model, pairs, source, target):
     """BLEU, alignment error, sentences that are right to the last word, and objects in front that are understood."""
-    said, found = [], []
-    ordered = [pair for batch in batches(pairs, source, target, 100) for pair in batch.pairs]
-    with torch.no_grad():
-        for batch in batches(pairs, source, target, 100):
-            said += [tuple(target.decode(words)) for words in model.greedy(batch.source, batch.mask).tolist()]
-            found += links_of(model.explain(batch.source, batch.given, batch.mask), batch)
-    fronted = [words[: actor(p)] == p.target[: actor(p)] for words, p in zip(said, ordered, strict=True) if actor(p)]
-    attends = model.score != "none"
+    found = evaluate(model, batches(pairs, source, target, 100), target.decode)
+    spoken = [(tuple(words), pair) for words, pair in zip(found.said, found.pairs, strict=True)]
+    fronted = [words[: actor(pair)] == pair.target[: actor(pair)] for words, pair in spoken if actor(pair)]
     return {
-        "bleu": bleu(said, [pair.target for pair in ordered]),
-        "aer": alignment_error_rate(found, [pair.alignment for pair in ordered]) if attends else None,
-        "exact": statistics.mean(words == pair.target for words, pair in zip(said, ordered, strict=True)),
+        "bleu": found.bleu,
+        "aer": found.aer,
+        "exact": statistics.mean(words == pair.target for words, pair in spoken),
         "actors": statistics.mean(fronted) if fronted else None,
     }
 

@@ -531,7 +531,8 @@ def _quartic(state: Tensor, memory: Tensor, *, beta: object, mask: object, score
 
 def _batch(about: SimpleNamespace) -> SimpleNamespace:
     source = torch.tensor([[5, 4, 2], [6, 2, 0]])
-    return SimpleNamespace(source=source, mask=source != 0, given=source.clone(), wanted=source.flip(1))
+    pair = SimpleNamespace(source=("a", "b"), target=("c",), alignment=frozenset({(0, 1)}))
+    return SimpleNamespace(source=source, mask=source != 0, given=source.clone(), wanted=source.flip(1), pairs=(pair, pair))
 
 
 def _merged(about: SimpleNamespace) -> Tensor:
@@ -629,7 +630,13 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "references": lambda about: [["a", "b", "c", "d", "f"]],
     "batches": lambda about: lambda: [_batch(about)],
     "watch": lambda about: lambda step: None,
-    "teach.model": lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
+    **dict.fromkeys(
+        ("teach.model", "evaluate.model"),
+        lambda about: build(Entry("Seq2Seq", _class("Seq2Seq")), about.world)().to(about.world.dtype),
+    ),
+    "said": lambda about: array(annotation_of(about.entry, "said"), "said", about).clamp(min=3),  # no beginning, no end
+    "evaluate.batches": lambda about: [_batch(about)],
+    "evaluate.decode": lambda about: lambda numbers: [str(number) for number in numbers],
     "teach_labels.model": lambda about: _Classifier().to(about.world.dtype),
     "size": lambda about: (2, 4),
     "image": lambda about: (8, 8),

@@ -100,10 +100,7 @@ def test_style_sheet_is_the_only_place_of_fonts_and_colours(path):
             assert not [said for said in words if re.search(r"\b(?:beta|sigma|sqrt)\b", said)], cell.source
 
 
-TOO_LONG = pytest.mark.xfail(strict=True, reason="a median of 13.5 lines of code a cell where 8 are allowed: to be shortened")
-
-
-@pytest.mark.parametrize("path", [pytest.param(p, id=p.stem, marks=TOO_LONG if "02b" in p.stem else ()) for p in PAGES])
+@every_page
 def test_cells_of_a_page_are_short(path):
     assert statistics.median(map(lines_of_code, course.code_cells(course.read(path)))) <= 8
 

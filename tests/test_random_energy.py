@@ -18,6 +18,7 @@ from attnlib.softmax import (
     freezing_width,
     participation_ratio,
     random_energy,
+    relative_spread,
     softmax_jacobian_norm,
 )
 
@@ -322,3 +323,72 @@ def test_the_annotations_are_checked_while_testing():
         entropy(torch.arange(3))
     with pytest.raises(TypeCheckError):
         random_energy(3, torch.tensor(1))
+
+
+# The spread of scores
+
+
+def spread_by_hand(row, beta):
+    mean = math.fsum(row) / len(row)
+    return beta * math.sqrt(math.fsum((s - mean) ** 2 for s in row) / len(row)) / math.sqrt(2 * math.log(len(row)))
+
+
+@given(batches, sizes.filter(lambda m: m > 1), dtypes, st.floats(0, 5), seeds)
+def test_the_relative_spread_is_the_standard_deviation_over_freezing(batch, m, dtype, beta, seed):
+    scores = normal(*batch, m, seed=seed).to(dtype)
+    found = relative_spread(scores, beta=beta)
+    assert found.dtype == dtype
+    assert found.shape == batch
+    expected = [spread_by_hand(row.tolist(), beta) for row in scores.double().reshape(-1, m)]
+    close(found, torch.tensor(expected, dtype=torch.float64).reshape(batch).to(dtype), 5 * LOOSE[dtype])
+
+
+@pytest.mark.double
+def test_the_relative_spread_counts_what_the_mask_leaves():
+    scores, mask = normal(3, 5), torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 0, 1], [1, 1, 0, 0, 0]]).bool()
+    expected = [
+        spread_by_hand([s for s, seen in zip(row, rows, strict=True) if seen], 0.7)
+        for row, rows in zip(scores.tolist(), mask.tolist(), strict=True)
+    ]
+    far = torch.where(mask, scores, -1e30)  # as masks are often made
+    for one in (scores, far):
+        close(relative_spread(one, beta=0.7, mask=mask), torch.tensor(expected, dtype=torch.float64), 1e-12)
+    betas = torch.tensor([0.5, 2.0, 3.0], dtype=torch.float64)
+    each = [relative_spread(row, beta=float(beta)) for row, beta in zip(scores, betas, strict=True)]
+    close(relative_spread(scores, beta=betas), torch.stack(each), 1e-12)
+
+
+@pytest.mark.double
+def test_the_relative_spread_does_not_see_the_mean_and_does_not_overflow():
+    scores = normal(4, 7)
+    close(relative_spread(scores + 1000), relative_spread(scores), 1e-12)
+    close(relative_spread(1e200 * scores, beta=1e-200), relative_spread(scores), 1e-12)
+    assert relative_spread(torch.full((2, 3), 4.0)).tolist() == [0, 0]
+
+
+@pytest.mark.double
+def test_gradients_of_the_relative_spread():
+    scores, beta = normal(2, 5).requires_grad_(), torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[1, 1, 0, 1, 1], [1, 1, 1, 1, 1]]).bool()
+    assert gradcheck(lambda s, b: relative_spread(s, beta=b, mask=mask), (scores, beta))
+    assert gradgradcheck(lambda s, b: relative_spread(s, beta=b, mask=mask), (scores, beta))
+    equal = torch.ones(3, requires_grad=True)
+    assert torch.autograd.grad(relative_spread(equal), equal)[0].tolist() == [0, 0, 0]
+
+
+def test_gaussian_scores_of_the_freezing_scale_have_a_relative_spread_near_one():
+    """Its square has the mean (m - 1) / m, exactly; 20,000 rows, within four standard errors."""
+    for m in (2, 9, 100):
+        drawn = freezing_scale(m) * torch.randn(20_000, m, generator=torch.Generator().manual_seed(m), dtype=torch.float64)
+        square = relative_spread(drawn).square()
+        assert abs(square.mean() - (m - 1) / m) < 4 * square.std() / math.sqrt(20_000)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.double
+def test_one_score_has_no_spread():
+    words = "a row with less than two; expected at least two"
+    refuses(lambda: relative_spread(torch.ones(3, 1)), words)
+    refuses(lambda: relative_spread(torch.ones(2, 3), mask=torch.tensor([[1, 1, 0], [1, 0, 0]]).bool()), words)
+    refuses(lambda: relative_spread(torch.ones(2, 3), mask=torch.zeros(3).bool()), "mask has a row that allows nothing")
+    refuses(lambda: relative_spread(torch.ones(3), beta=math.inf), "beta is inf")

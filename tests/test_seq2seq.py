@@ -196,8 +196,53 @@ def test_greedy_takes_the_best_word_each_time(score):
     for b, length in enumerate((4, 2, 3)):
         said = []
         while len(said) < 5 and EOS not in said:
-            said.append(net(SOURCE[b : b + 1, :length], torch.tensor([[BOS, *said]]))[0, -1].argmax().item())
+            logits = net(SOURCE[b : b + 1, :length], torch.tensor([[BOS, *said]]))[0, -1]
+            said.append(max(set(range(8)) - {PAD, BOS}, key=lambda word: logits[word]))
         assert unpadded(found[b].tolist())[: len(said)] == said
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_log_probabilities_of_all_translations_sum_to_one(score):
+    """All that end within three tokens, and all beginnings of three; each is that of its words, one by one."""
+    torch.manual_seed(1)
+    net = Seq2Seq(9, 5, hidden=6, embedding=5, score=score).double()
+    with torch.no_grad():
+        net.out.weight *= 8
+        net.out.bias[[PAD, BOS]] = -1e6  # a decoder may say these; a translation has none
+    short = [w for n in range(3) for w in itertools.product((3, 4), repeat=n)]
+    every = [(*w, EOS) for w in short] + list(itertools.product((3, 4), repeat=3))
+    said = torch.tensor([[*words, PAD, PAD][:3] for words in every])
+    for b, length in enumerate((4, 2, 3)):
+        with torch.no_grad():
+            found = net.log_probability(SOURCE[b : b + 1].expand(len(said), -1), said)
+        assert found.exp().sum().item() == pytest.approx(1, abs=1e-12)
+        for words, value in zip(every, found.tolist(), strict=True):
+            assert value == pytest.approx(log_probability(net, SOURCE[b, :length], words), abs=1e-10)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_what_an_untrained_decoder_says_is_words_and_then_padding(width):
+    """So its log-probability can be asked for; it is the best of all beams if the beam is wide enough."""
+    for seed in range(20):
+        net = model(seed=seed, hidden=8)
+        said = net.beam(SOURCE, width=width, longest=6)
+        for row in said.tolist():
+            assert not {PAD, BOS} & set(unpadded(row))
+            assert EOS in row or len(row) == 6
+            assert set(row[len(unpadded(row)) :]) <= {PAD}
+        assert (net.log_probability(SOURCE, said) < 0).all()
+
+
+def test_log_probability_is_what_training_lowers():
+    net = model(seed=5)
+    said = torch.tensor([[4, 5, EOS], [6, EOS, PAD], [4, EOS, PAD]])
+    given = torch.tensor([[BOS, 4, 5], [BOS, 6, EOS], [BOS, 4, EOS]])
+    loss = F.cross_entropy(net(SOURCE, given).flatten(0, 1), said.flatten(), ignore_index=PAD, reduction="sum")
+    found = net.log_probability(SOURCE, said)
+    assert -found.sum().item() == pytest.approx(loss.item(), abs=1e-12)
+    parameters = [net.combine.weight, net.to_query.weight] if net.score == "general" else [net.combine.weight]
+    for ours, theirs in zip(torch.autograd.grad(-found.sum(), parameters), torch.autograd.grad(loss, parameters), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("power", [0, 0.7, 1.0])
@@ -207,7 +252,7 @@ def test_a_wide_beam_finds_the_best_translation(power, seed):
     net = Seq2Seq(9, 5, hidden=6, embedding=5).double()
     with torch.no_grad():
         net.out.weight *= 8
-    every = [w for n in range(4) for w in itertools.product((0, 1, 3, 4), repeat=n)]
+    every = [w for n in range(4) for w in itertools.product((3, 4), repeat=n)]
     ended = [(*w, EOS) for w in every if len(w) < 3] + [w for w in every if len(w) == 3]
     lengths = torch.tensor([len(words) for words in ended])
     said = torch.tensor([[*words, PAD, PAD][:3] for words in ended])
@@ -380,6 +425,16 @@ NET = Seq2Seq(9, 8, hidden=4, embedding=3)
         (lambda: NET.explain(SOURCE + 4, GIVEN), "source runs from 4 to 12"),
         (lambda: NET.greedy(SOURCE + 4), "source runs from 4 to 12"),
         (lambda: NET.greedy(SOURCE, longest=0), "longest is 0; expected an integer of at least 1"),
+        (lambda: NET.log_probability(SOURCE, GIVEN + 4), "said runs from 4 to 11; expected 0 to 7"),
+        (
+            lambda: NET.log_probability(SOURCE, GIVEN[:2]),
+            r"said has shape \(2, 3\) and source \(3, 4\); expected equal batches",
+        ),
+        (lambda: NET.log_probability(SOURCE, GIVEN.flip(1)), "said has words after an end or padding, or a second beginning"),
+        (lambda: NET.log_probability(SOURCE, GIVEN * 0), "expected words, then only padding"),
+        (lambda: NET.log_probability(SOURCE, GIVEN), "said has words after an end or padding, or a second beginning"),
+        (lambda: NET.log_probability(SOURCE[:1], torch.tensor([[4, EOS, 5]])), "expected words, then only padding"),
+        (lambda: NET.log_probability(SOURCE[:1], torch.tensor([[4, EOS, PAD, 5]])), "expected words, then only padding"),
         (lambda: NET.beam(SOURCE, width=0), "width is 0; expected an integer of at least 1"),
         (lambda: teach(NET, list, 3), "batches is empty; expected at least one batch"),
         (lambda: teach(NET, list, 0), "steps is 0; expected an integer of at least 1"),

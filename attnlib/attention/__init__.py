@@ -2,6 +2,7 @@
 
 from attnlib.attention.alignment import alignment_error_rate, bleu, links
 from attnlib.attention.attend import attend, attention_weights
+from attnlib.attention.evaluation import Evaluation, Judging, evaluate
 from attnlib.attention.heads import Heads, Places
 from attnlib.attention.masks import causal_mask, padding_mask
 from attnlib.attention.memory import Hops, MemoryNetwork, multi_hop
@@ -16,8 +17,10 @@ from attnlib.attention.training import Teaching, teach, teach_labels
 __all__ = [
     "AttentionRecord",
     "DecodingRecord",
+    "Evaluation",
     "Heads",
     "Hops",
+    "Judging",
     "MemoryNetwork",
     "Mixer",
     "PatchClassifier",
@@ -33,6 +36,7 @@ __all__ = [
     "bleu",
     "causal_mask",
     "dot_scores",
+    "evaluate",
     "links",
     "multi_hop",
     "padding_mask",

@@ -25,8 +25,8 @@ def beam_search(
 ) -> Tensor:
     """The best sentences found, ``[batch, n]``, padded after the end; states are ``[batch, ...]``, one row per sentence.
 
-    A sentence of ``L`` tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Errors are those
-    of the step.
+    No sentence says the token that begins one, nor padding before its end. A sentence of ``L`` tokens (its end counts) and
+    log-probability ``l`` is worth ``l / L ** length_power``. Errors are those of the step.
     """
     batch, device = len(state[0]), state[0].device
     state = [rows.repeat_interleave(width, 0) for rows in state]
@@ -38,7 +38,9 @@ def beam_search(
         logits, state = step(said[:, :, -1].reshape(-1), state)
         gain = widened(logits).log_softmax(-1).unflatten(0, (batch, width))
         words = gain.shape[-1]
-        stay = torch.where(torch.arange(words, device=device) == pad, 0.0, -math.inf)  # an ended sentence goes on for free
+        number = torch.arange(words, device=device)
+        stay = torch.where(number == pad, 0.0, -math.inf)  # an ended sentence goes on for free
+        gain = torch.where((number == pad) | (number == begin), -math.inf, gain)
         total, choice = (total[..., None] + torch.where(done[..., None], stay.to(gain), gain)).flatten(1).topk(width)
         parent, word = choice // words, choice % words
         rows = (torch.arange(batch, device=device)[:, None] * width + parent).reshape(-1)

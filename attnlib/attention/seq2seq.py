@@ -162,7 +162,8 @@ class Seq2Seq(nn.Module):
         """Keep the ``width`` most probable beginnings at every step; of the ends return the best per word.
 
         Takes ``[batch, m]``, returns ``[batch, n]``, padded after the end, with n at most ``longest``. A sentence of ``L``
-        tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is greedy decoding.
+        tokens (its end counts) and log-probability ``l`` is worth ``l / L ** length_power``. Width 1 is greedy decoding. No
+        sentence says the token that begins one, nor padding before its end.
 
         Raises:
             ValueError: a width or longest below 1, and as the call.
@@ -183,6 +184,32 @@ class Seq2Seq(nn.Module):
 
         first = [feed, *(tensor for pair in state for tensor in pair)]
         return beam_search(step, first, begin=BOS, end=EOS, pad=PAD, width=width, longest=longest, length_power=length_power)
+
+    def log_probability(
+        self, source: Int[Tensor, "batch m"], said: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m"] | None = None
+    ) -> Float[Tensor, "batch"]:
+        r"""Log-probability of translations, in nats, ``[batch]``; it differentiates in the parameters.
+
+        .. math:: \ln P(y \mid x) = \sum_{t} \ln P(y_t \mid y_{<t}, x)
+
+        Takes the numbers of the source's words ``[batch, m]`` and those of the translations ``[batch, n]`` as :meth:`beam`
+        returns them, padded after the end, without the token that begins a sentence. Padding counts nothing.
+
+        Raises:
+            ValueError: translations that begin with padding, have the token that begins a sentence, or go on after their end
+                with anything but padding, and as the call.
+        """
+        check_words("source", source, self.source_embedding)
+        check_words("said", said, self.target_embedding)
+        if len(said) != len(source):
+            raise ValueError(f"said has shape {tuple(said.shape)} and source {tuple(source.shape)}; expected equal batches")
+        words = said != PAD
+        ended = (said == EOS) | ~words
+        if refuted(lambda: words[:, 0].all() and (~words[:, 1:] | ~ended[:, :-1]).all() and (said != BOS).all()):
+            raise ValueError("said has words after an end or padding, or a second beginning; expected words, then only padding")
+        given = torch.cat([torch.full_like(said[:, :1], BOS), said[:, :-1]], 1)
+        each = self(source, given, mask).log_softmax(-1).gather(2, kept(said)[..., None])[..., 0]
+        return torch.where(words, each, 0.0).sum(1)
 
     def _unroll(self, source: Tensor, given: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Teacher forcing: combined states and queries ``[batch, n, hidden]``, encoder states, mask."""

@@ -1,7 +1,7 @@
 """Softmax as a Boltzmann distribution over scores (chapter 1)."""
 
 from attnlib.softmax.online import PartialSoftmax, merge, online_softmax, partial_softmax
-from attnlib.softmax.random_energy import RandomEnergy, freezing_scale, freezing_width, random_energy
+from attnlib.softmax.random_energy import RandomEnergy, freezing_scale, freezing_width, random_energy, relative_spread
 from attnlib.softmax.weights import (
     effective_number,
     entropy,
@@ -25,6 +25,7 @@ __all__ = [
     "partial_softmax",
     "participation_ratio",
     "random_energy",
+    "relative_spread",
     "smooth_max",
     "softmax",
     "softmax_jacobian",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_floating, check_number
-from attnlib._values import check_visible, refuted
+from attnlib._checks import Scalar, check_beta, check_choice, check_count, check_floating, check_number, check_vectors
+from attnlib._numerics import open_mask, widened
+from attnlib._values import check_result, check_visible, refuted
 
 WIDEST = 40.0
 """The integrals of :func:`random_energy` take four seconds at this standard deviation and grow with its square."""
@@ -30,6 +31,51 @@ def freezing_scale(m: int) -> float:
     3.115
     """
     return math.sqrt(2 * math.log(check_count("m", m)))
+
+
+def relative_spread(
+    scores: Float[Tensor, "*batch m"], *, beta: Scalar = 1.0, mask: Bool[Tensor, "..."] | None = None
+) -> Float[Tensor, "*batch"]:
+    r"""How far scores are spread at inverse temperature beta, in units of the spread at which as many Gaussian scores freeze.
+
+    .. math:: \frac{\beta}{\sqrt{2 \ln m}} \sqrt{\frac1m \sum_i (s_i - \bar s)^2}, \qquad \bar s = \frac1m \sum_i s_i
+
+    Far below one the softmax of such scores is nearly uniform, far above one it is nearly one-hot. Of a trained model it says
+    whether the scale of the scores is too hot or too cold.
+
+    Args:
+        scores: ``[*batch, m]``, finite, ``m >= 2``.
+        beta: as for :func:`softmax`, but finite.
+        mask: boolean, broadcasts to the scores; True means: takes part. Then m counts what does, in each row.
+
+    Returns:
+        ``[*batch]``, without a unit. Where all scores are equal it is 0 and has the gradient 0.
+
+    Raises:
+        ValueError: as :func:`softmax`; also a row in which less than two scores take part, and a spread that overflows.
+
+    Source: the scale is that of :func:`freezing_scale`.
+
+    >>> scores = torch.randn(1000, 128, generator=torch.Generator().manual_seed(0))
+    >>> round(relative_spread(3.115 * scores).mean().item(), 2)  # nearly one: 128 have .996 of the spread they are drawn with
+    1.0
+    """
+    check_vectors("scores", scores)
+    beta = check_beta(beta, limits=(0,), like=scores, shape=scores.shape[:-1])
+    seen = open_mask(mask, scores.shape, "error", scores)
+    wide = widened(scores)
+    allowed = torch.ones_like(wide, dtype=torch.bool) if seen.allowed is None else seen.allowed.expand(wide.shape)
+    count = allowed.sum(-1)
+    if scores.shape[-1] < 2 or refuted(lambda: (count > 1).all()):
+        raise ValueError("scores, or what the mask leaves of them, have a row with less than two; expected at least two")
+    part = torch.where(allowed, wide, 0.0)
+    size = part.detach().abs().amax(-1, keepdim=True)
+    share = part / torch.where(size > 0, size, 1.0)  # no square overflows
+    mean = share.sum(-1, keepdim=True) / count[..., None]
+    variance = torch.where(allowed, share - mean, 0.0).square().sum(-1) / count
+    spread = size[..., 0] * torch.where(variance > 0, torch.where(variance > 0, variance, 1.0).sqrt(), 0.0)
+    found = beta * spread / (2 * count.to(wide.dtype).log()).sqrt()
+    return check_result(found.to(scores.dtype)[..., None], "scores are, or beta is,")[..., 0]
 
 
 def freezing_width(m: int, *, beta: float | int = 1.0, entries: Literal["gaussian", "sign"] = "gaussian") -> float:
