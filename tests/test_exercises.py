@@ -316,6 +316,8 @@ REVIEWED = [
     ("2b.3", "no scale", lambda q, k, v, n: torch.softmax(q @ k[:n].T, -1) @ v[:n]),
     ("2c.2", "number of heads", lambda q, k, v, h: per_head(q, k, v, h, h**0.5)),
     ("2c.4", "wrap-around", lambda s, t: cross_entropy(s, torch.cat([t[1:], t[:1]]))),
+    ("2c.5", "sum, with -w", lambda x, w: features(x, -w) * len(w) ** 0.5),
+    ("2c.5", "no length, with -w", lambda x, w: torch.exp(-x @ w.T) / len(w) ** 0.5),
     ("3a.3", "two sweeps", sweeps(2)),
     ("3a.3", "until nothing changes", sweeps(20)),
     ("3c.1", "zero diagonal", zero_diagonal),
