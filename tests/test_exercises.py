@@ -147,6 +147,20 @@ def lowest(query, key, value, mask):
     return torch.softmax(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), -1) @ value
 
 
+def shifted(state, memory, beta):
+    scores = beta * state @ memory.T
+    top = scores.amax(-1, keepdim=True)
+    return state.square().sum(-1) / 2 - (top[:, 0] + (scores - top).exp().sum(-1).log()) / beta
+
+
+def masked_energy(fill):
+    def answer(state, memory, mask, beta):
+        scores = (beta * state @ memory.T).masked_fill(~mask, fill)
+        return state.square().sum(-1) / 2 - torch.logsumexp(scores, -1) / beta
+
+    return answer
+
+
 def pair_by_pair(state, J, h):
     n = len(h)
     pairs = sum(J[i, j] * state[:, i] * state[:, j] for i in range(n) for j in range(i))
@@ -190,6 +204,10 @@ RIGHT = {
     "2c.5 with -w": ("2c.5", lambda x, w: features(x, -w)),
     "2c.5 in another order": ("2c.5", lambda x, w: features(x, w.flip(0))),
     "2c.5 with other signs": ("2c.5", lambda x, w: -features(x, w)),
+    "3b.1 with the largest score taken out": ("3b.1", shifted),
+    "3b.2 by the slope": ("3b.2", lambda s, x, b, g: s - g * (s - torch.softmax(b * s @ x.T, -1) @ x)),
+    "3b.5 by distances": ("3b.5", lambda s, x, b: torch.softmax(-b * torch.cdist(s, x) ** 2 / 2, -1) @ x),
+    "3d.1 with the lowest number": ("3d.1", masked_energy(torch.finfo(torch.float32).min)),
     "4a.1 pair by pair": ("4a.1", pair_by_pair),
     "4a.2 in a loop": ("4a.2", echo_by_echo),
     "4a.3 by solving": (
@@ -283,6 +301,12 @@ def sweeps(times):
     return answer
 
 
+def one_more(query, key, beta, step_size, steps):
+    for _ in range(steps + 1):
+        query = query + step_size * (torch.softmax(beta * query @ key.T, -1) @ key - query)
+    return query
+
+
 def zero_diagonal(memory):
     scores = memory @ memory.T
     return scores.diagonal() - (scores - torch.diag(scores.diagonal())).amax(-1)
@@ -320,7 +344,14 @@ REVIEWED = [
     ("2c.5", "no length, with -w", lambda x, w: torch.exp(-x @ w.T) / len(w) ** 0.5),
     ("3a.3", "two sweeps", sweeps(2)),
     ("3a.3", "until nothing changes", sweeps(20)),
+    ("3b.1", "overflow", lambda s, x, b: s.square().sum(-1) / 2 - (b * s @ x.T).exp().sum(-1).log() / b),
+    ("3b.2", "exchanged", lambda s, x, b, g: s + (1 - g) * (torch.softmax(b * s @ x.T, -1) @ x - s)),
+    ("3b.2", "size ignored", lambda s, x, b, g: torch.nn.functional.scaled_dot_product_attention(s, x, x, scale=b)),
+    ("3b.5", "beta on one term", lambda s, x, b: torch.softmax(b * s @ x.T - (x * x).sum(-1) / 2, -1) @ x),
     ("3c.1", "zero diagonal", zero_diagonal),
+    ("3c.3", "appearance", lambda r: 2.7456435767327245 / (1.5 * r * r)),
+    ("3d.1", "-1e9", masked_energy(-1e9)),
+    ("3d.2", "one step more", one_more),
     ("4a.1", "plus signs, pairs twice", lambda s, J, h: torch.einsum("ki,ij,kj->k", s, J, s) + s @ h),
     ("4a.1", "pairs twice", lambda s, J, h: -torch.einsum("ki,ij,kj->k", s, J, s) - s @ h),
     ("4a.2", "no reaction", lambda m, J, h, b: (b * (h + J @ m)).tanh()),
