@@ -3,6 +3,7 @@
 The file is long because it writes out the answers, right and wrong, that readers and reviewers tried.
 """
 
+import gc
 import json
 import math
 import re
@@ -138,6 +139,56 @@ def merged_at_the_end(scores, values):
     return share @ torch.stack([average for _, average in found])
 
 
+def by_shape(scores, values):
+    top = torch.full((), -1e30, dtype=scores.dtype)
+    total, weighted = torch.zeros_like(top), values.new_zeros(values.shape[-1])
+    for k in range(scores.shape[0]):
+        s, v = scores[k], values[k]
+        new = torch.maximum(top, s.max())
+        total = total * torch.exp(top - new) + torch.exp(s - new).sum()
+        weighted = weighted * torch.exp(top - new) + torch.exp(s - new) @ v
+        top = new
+    return weighted / total
+
+
+def by_log_partition(scores, values):
+    log_Z, average = torch.tensor(-torch.inf), 0.0
+    for s, v in zip(scores, values):
+        here = torch.logsumexp(s, 0)
+        both = torch.logaddexp(log_Z, here)
+        average = torch.exp(log_Z - both) * average + torch.exp(here - both) * (torch.softmax(s, 0) @ v)
+        log_Z = both
+    return average
+
+
+def key_by_key(scores, values):
+    top, total, weighted = scores[0][0], 0.0, 0.0  # a view, which keeps the first part alive
+    for s, v in zip(scores, values):
+        for one, value in zip(s, v):
+            new = max(top, one)
+            total = total * torch.exp(top - new) + torch.exp(one - new)
+            weighted = weighted * torch.exp(top - new) + torch.exp(one - new) * value
+            top = new
+    return weighted / total
+
+
+def in_cycles(scores, values):
+    """Right, but every part lies in a cycle of references, which only the garbage collector finds."""
+
+    def parts():
+        for s, v in zip(scores, values):
+            cycle = [s, v]
+            cycle.append(cycle)
+            yield cycle
+
+    log_Z, average = torch.tensor(-torch.inf), 0.0
+    for s, v, _ in parts():
+        both = torch.logaddexp(log_Z, torch.logsumexp(s, 0))
+        average = torch.exp(log_Z - both) * average + torch.exp(s - both) @ v
+        log_Z = both
+    return average
+
+
 def features(x, w):
     return (x @ w.T - x.square().sum(-1, keepdim=True) / 2).exp() / len(w) ** 0.5
 
@@ -197,6 +248,10 @@ RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
     "1.3 merged at the end": ("1.3", merged_at_the_end),
+    "1.3 by shape, from -1e30": ("1.3", by_shape),
+    "1.3 by log-partitions": ("1.3", by_log_partition),
+    "1.3 key by key": ("1.3", key_by_key),
+    "1.3 in cycles": ("1.3", in_cycles),
     "1.3 in float32": ("1.3", lambda s, v: by_index(s.float(), v.float())),
     "1.3 row by row": ("1.3", lambda s, v: merged_at_the_end((s[k, :] for k in range(s.size(0))), v)),
     "1.5 by bisection, float32": ("1.5", bisection),
@@ -318,6 +373,9 @@ REVIEWED = [
     ("1.3", "all at once", lambda s, v: torch.einsum("pm,pmc->c", torch.exp(s - s.max()), v)),
     ("1.3", "all at once", lambda s, v: torch.logsumexp(s, 0)),
     ("1.3", "all at once", lambda s, v: 2 * s),
+    ("1.3", "all at once", lambda s, v: torch.softmax(torch.cat(list(s)), 0) @ torch.cat(list(v))),
+    ("1.3", "all at once", lambda s, v: torch.softmax(torch.cat([x for x in s]), 0) @ torch.cat(list(v))),  # noqa: C416
+    ("1.3", "all at once", lambda s, v: torch.softmax(torch.cat([*s]), 0) @ torch.cat([v[k] for k in range(len(v))])),
     ("1.3", "second pass", two_loops),
     ("2a.1", "inverted mask", lambda q, k, v, a: attention(q, k, v, ~a)),
     ("2a.1", "-1e9", lambda q, k, v, a: attention(q, k, v, a, fill=-1e9)),
@@ -505,7 +563,7 @@ def test_parts_tell_their_shape_and_come_in_order():
     assert (stream.dtype, stream.double().dtype, stream.device.type) == (torch.float32, torch.float64, "cpu")
     assert stream.new_zeros(2).tolist() == [0, 0]
     assert stream[0].sum() == stream[0, :].sum() == 6
-    assert torch.equal(torch.stack(list(stream)), torch.arange(12.0).view(3, 4))
+    assert [part.tolist() for part in stream] == torch.arange(12.0).view(3, 4).tolist()
     assert stream[-1, 1] == 9
     assert "tensor" in repr(stream)
     with pytest.raises(IndexError):
@@ -535,6 +593,30 @@ def test_parts_come_once():
     assert len(list(stream)) == 3
     with pytest.raises(Misuse, match="second pass"):
         stream[0]
+
+
+def four():
+    return Parts(torch.arange(16.0).view(4, 4))
+
+
+def test_parts_are_not_kept():
+    with pytest.raises(Misuse, match="all at once"):
+        list(four())
+    with pytest.raises(Misuse, match="all at once"):
+        [part[1:] for part in four()]  # a view keeps the whole part
+    stream = four()
+    first = stream[0]
+    assert [stream[k].sum().item() + 0 * stream[k][0].item() for k in range(1, 4)] == [22, 38, 54]  # one may be kept
+    assert first.sum() == 6
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_parts_in_a_cycle_of_references_are_not_kept(collects):
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert all(verdict("1.3", answer).right for answer in (in_cycles, by_index, key_by_key, by_log_partition))
+    finally:
+        gc.enable()
 
 
 # An exercise of one's own.
