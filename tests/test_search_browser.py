@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import book_search
 import pytest
@@ -119,8 +120,10 @@ def test_the_keyboard_goes_through_what_was_found(tab):
     assert page.evaluate("document.activeElement.type") == "search"
     page.keyboard.press("Enter")
     page.wait_for_url(found[0][0])
-    place = page.locator(f"[id='{found[0][0].split('#')[1]}']") if "#" in found[0][0] else page.locator("h1").first
-    assert place.first.evaluate("place => place.getBoundingClientRect().top < innerHeight")
+    page.wait_for_function(
+        "id => (id ? document.getElementById(id) : document.querySelector('h1')).getBoundingClientRect().top < innerHeight",
+        arg=urlsplit(found[0][0]).fragment,
+    )
     page.keyboard.press("Control+k")
     page.keyboard.press("Escape")
     assert page.locator("#pst-search-dialog[open]").count() == 0
