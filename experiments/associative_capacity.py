@@ -1,6 +1,6 @@
 """How much do associative memories hold? Recall against load, and basins against noise, with error bars.
 
-    python experiments/associative_capacity.py [--jobs N] [--dask N] [--quick] [--output FILE]
+    python experiments/associative_capacity.py [--jobs N] [--dask N] [--quick] [--only everyone] [--cache DIR] [--output FILE]
 
 Random patterns throughout. Three measurements:
 
@@ -11,6 +11,9 @@ Random patterns throughout. Three measurements:
   an error, the share of pattern sets in which *every* pattern is, and the number of patterns at which half of the sets are.
 
 A set of patterns is one draw. Patterns of one set share their fate, so every interval is a 95 % bootstrap over sets.
+
+``--only everyone`` measures the last part anew and keeps the others from the record. ``--cache`` remembers the cases that are
+done, so that a run which was stopped goes on where it was.
 """
 
 import argparse
@@ -50,7 +53,12 @@ LOADS = {  # degree, d: loads m / d^(degree - 1), sets of patterns per load
 DIMENSIONS, FLIPS = (20, 22, 24, 26), (0, 1, 2, 3, 4)
 LARGEST = 13.0
 """Sets of at most 2 to this power of patterns."""
-SETS = 60
+SETS = 400
+"""Sets of patterns for every number of patterns of the exponential memory."""
+SEEDS = (
+    "trial s of each point draws from seed s, s = 0, 1, ..., sets - 1; in the part everyone "
+    "from (100 d + flips) 10^8 + 10^4 m + s; the bootstrap draws from seed 0"
+)
 
 
 def bootstrap(sets: np.ndarray, statistic: Callable[[np.ndarray], float]) -> list[float]:
@@ -104,12 +112,16 @@ def load_curve(degree: int, d: int, loads: Sequence[float], sets: int, jobs: int
 
 
 def everyone(d: int, flips: int, largest: float, sets: int, jobs: int | None) -> dict:
-    """The exponential memory: shares at growing numbers of patterns, and the number at which half of the sets come back."""
+    """The exponential memory: shares at growing numbers of patterns, and the number at which half of the sets come back.
+
+    No two points share a seed, so that the errors of points, of sizes and of flips are independent.
+    """
     points, whole = [], []
     for exponent in np.arange(2, largest + 0.25, 0.5):
         m = round(2**exponent)
         settings = {"d": d, "m": m, "degree": "exp", "flips": flips, "mode": "synchronous", "dtype": torch.float64}
-        overlaps = storage_sweep([{**settings, "seed": seed} for seed in range(sets)], jobs=jobs)
+        first = (d * 100 + flips) * 10**8 + m * 10**4
+        overlaps = storage_sweep([{**settings, "seed": first + s} for s in range(sets)], jobs=jobs)
         back = torch.stack([o == 1 for o in overlaps]).double().numpy()
         whole.append(back.all(1).astype(float))
         points.append({"m": m, "sets": sets, "patterns": share(back.mean(1)), "whole_sets": share(whole[-1])})
@@ -138,7 +150,19 @@ def basins(d: int, sets: int, jobs: int | None) -> list[dict]:
     return points
 
 
-def measure(quick: bool, jobs: int | None) -> dict[str, object]:
+def competitors(quick: bool, jobs: int | None, cache: Path | None) -> list[dict]:
+    """The part ``everyone``: each number of spins, each number of wrong ones."""
+    case = joblib.Memory(cache, verbose=0).cache(everyone, ignore=["jobs"])
+    result = []
+    for d in DIMENSIONS[:1] if quick else DIMENSIONS:
+        for flips in FLIPS[2:3] if quick else FLIPS:
+            found = case(d, flips, LARGEST, 8 if quick else SETS, jobs)
+            result.append(found)
+            print(f"d {d}, {flips} flips: log2 of the number {found['log2_half']} {found['interval']}", flush=True)
+    return result
+
+
+def measure(quick: bool, jobs: int | None, cache: Path | None) -> dict[str, object]:
     """Everything, or (quick) the same shape of everything in seconds."""
     curves = {key: (loads[::3], 4) for key, (loads, _) in LOADS.items() if key[1] == 50} if quick else LOADS
     result: dict[str, list] = {"load": [], "half": [], "everyone": [], "basins": []}
@@ -147,11 +171,7 @@ def measure(quick: bool, jobs: int | None) -> dict[str, object]:
         result["load"] += points
         result["half"].append(half)
         print(f"degree {degree}, d {d}: half are kept at load {half['load']} {half['interval']}", flush=True)
-    for d in DIMENSIONS[:1] if quick else DIMENSIONS:
-        for flips in FLIPS[2:3] if quick else FLIPS:
-            found = everyone(d, flips, LARGEST, 8 if quick else SETS, jobs)
-            result["everyone"].append(found)
-            print(f"d {d}, {flips} flips: log2 of the number {found['log2_half']} {found['interval']}", flush=True)
+    result["everyone"] = competitors(quick, jobs, cache)
     for d in (20,) if quick else (20, 26):
         result["basins"] += basins(d, 4 if quick else 20, jobs)
     return result
@@ -163,8 +183,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, help="trials at a time, default one")
     parser.add_argument("--dask", type=int, metavar="N", help="run on a local Dask cluster of N workers")
     parser.add_argument("--quick", action="store_true", help="few trials, seconds; writes no file unless --output names one")
+    parser.add_argument("--only", choices=["everyone"], help="measure this part, keep the others from the record")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="remember the cases of everyone that are done")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
+    if options.only and options.quick:
+        parser.error("--only goes with the record, which is not quick")
     torch.set_num_threads(1)
     with contextlib.ExitStack() as stack:
         if options.dask:
@@ -172,19 +196,28 @@ def main(arguments: list[str] | None = None) -> None:
 
             stack.enter_context(Client(n_workers=options.dask, threads_per_worker=1, dashboard_address=None))
             stack.enter_context(joblib.parallel_config(backend="dask"))
-        measured = measure(options.quick, options.jobs)
+        if options.only:
+            old = json.loads((RESULTS / "associative_capacity.json").read_text(encoding="utf-8"))
+            measured = {**old, options.only: competitors(options.quick, options.jobs, options.cache)}
+        else:
+            measured = measure(options.quick, options.jobs, options.cache)
     given = sys.argv[1:] if arguments is None else arguments
+    run = {
+        "command": " ".join(["python experiments/associative_capacity.py", *given]),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "joblib", "attnlib")}},
+    }
     result = {
         "name": "associative_capacity",
         "title": "Capacity and basins of associative memories, random patterns",
-        "command": " ".join(["python experiments/associative_capacity.py", *given]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        **run,
         "quick": options.quick,
-        "seeds": "trial s of each point draws from seed s, s = 0, 1, ..., sets - 1; the bootstrap draws from seed 0",
+        "seeds": SEEDS,
         "kept": KEPT,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "joblib", "attnlib")}},
         **measured,
     }
+    if options.only:  # the run of the other parts stays at the head of the record
+        result |= {"seeds": SEEDS, "newer": {"parts": [options.only], **run}}
     target = options.output or (None if options.quick else RESULTS / "associative_capacity.json")
     if target:
         target.parent.mkdir(parents=True, exist_ok=True)

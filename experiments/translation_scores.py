@@ -20,7 +20,8 @@ A kind of attention is a score and whether queries and keys are normalised. The 
 - ``gentle``: 400 steps at each kind's own rate, and at half of it, with a warm-up of 100 in place of 20: is a score slow, or
   does it only begin badly?
 - ``heat``: 400 steps of the plain dot product at that rate, times a constant beta from 1/64 to 4, and nothing else changed;
-  2,000 steps for three of them: does time make up for it?
+  2,000 steps for three of them: does time make up for it? These three also at half and at twice that rate: does another
+  learning rate make up for it?
   Beta of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
 - ``lengths``: 4,000 steps at the rate for 2,000: does the verdict still change?
 - ``layers``: 2,000 steps at that rate, and at half of it, with two layers in encoder and decoder: does it hold for a deeper
@@ -44,7 +45,7 @@ import torch
 import torch.nn.functional as F
 
 from attnlib import __version__
-from attnlib.attention import Seq2Seq, evaluate, links, teach
+from attnlib.attention import Seq2Seq, alignment_error_rate, evaluate, links, teach
 from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
 from attnlib.data.translation_runs import KINDS as NAMED
 from attnlib.softmax import entropy, relative_spread
@@ -69,6 +70,7 @@ WARM_UPS = (0, 20, 60, 120, 200)
 GENTLE = 100
 HEATS = (1 / 64, 1 / 32, 1 / 4, 1 / 2, 2.0, 4.0)
 FAR_HEATS = (1 / 64, 1 / 4, 4.0)
+HEAT_RATES = (SHARED_RATE, SHARED_RATE / 2, 2 * SHARED_RATE)
 BLOCKS = ("grid", "short", "long", "warm-up", "gentle", "heat", "rates", "final", "lengths", "layers")
 EARLY = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400)
 """Steps after which the state of attention is recorded."""
@@ -373,9 +375,12 @@ def block(name, runs, hidden):
         wanted = itertools.product(SEEDS[hidden], (1.0, 0.5), KINDS[:-1])
         return [setting(name, hidden, kind, seed, SHORT, part * rate[kind], GENTLE) for seed, part, kind in wanted]
     if name == "heat":
-        short, long = itertools.product(SEEDS[hidden], HEATS), itertools.product((0, 1, 2), FAR_HEATS)
-        wanted = [(SHORT, *one) for one in short] + [(LONG[hidden], *one) for one in long]
-        return [setting(name, hidden, KINDS[0], seed, steps, SHARED_RATE, beta=beta) for steps, seed, beta in wanted]
+        wanted = []
+        for rate in HEAT_RATES:
+            heats = HEATS if rate == SHARED_RATE else FAR_HEATS
+            wanted += [(SHORT, rate, *one) for one in itertools.product(SEEDS[hidden], heats)]
+            wanted += [(LONG[hidden], rate, *one) for one in itertools.product((0, 1, 2), FAR_HEATS)]
+        return [setting(name, hidden, KINDS[0], seed, steps, rate, beta=beta) for steps, rate, seed, beta in wanted]
     own = {kind: long_rate(runs, hidden, kind) for kind in rate}
     if name == "lengths":
         return [setting(name, hidden, kind, 0, 2 * LONG[hidden], own[kind]) for kind in KINDS[:-1]]

@@ -399,6 +399,15 @@ def test_sanitizer_masks_what_was_measured_and_nothing_else():
 
 
 @every_page
+def test_what_is_not_compared_between_processors_prints_and_claims_nothing(path):
+    for cell in course.code_cells(course.read(path)):
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            assert "claim(" not in cell.source
+            assert {output.output_type for output in cell.outputs} == {"stream"}
+            assert "teach" in "".join(other.source for other in course.code_cells(course.read(path)))
+
+
+@every_page
 def test_bytes_of_a_second_run_are_compared(path):
     """After the cells of each page (conftest.py); here, that the comparison sees what it should see."""
     outputs = [cell.outputs for cell in course.code_cells(course.read(path))]

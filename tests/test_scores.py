@@ -129,6 +129,8 @@ NAN = torch.full((5, 6), math.nan, dtype=torch.float64)
         (lambda: additive_scores(Q, K, A, B[:6], V), r"weight_key has shape \(6, 6\); expected \(7, 6\)"),
         (lambda: additive_scores(Q, K, A, B, V[:, None]), r"vector has shape \(7, 1\); expected \('h',\)"),
         (lambda: additive_scores(Q, K, A, B, V / 0), "vector has non-finite entries"),
+        (lambda: additive_scores(Q, K, A / A * 1e308, B, V), "query or weight_query are too large"),
+        (lambda: additive_scores(Q, K, A, B / B * 1e308, V), "key or weight_key are too large"),
         (lambda: additive_scores(Q, K, A.float(), B, V), "weight_query is torch.float32"),
         (lambda: additive_scores(Q, K, A, B.float(), V), "weight_key is torch.float32"),
         (lambda: sinusoids(0, 4), "n is 0; expected an integer of at least 1"),

@@ -338,6 +338,15 @@ def test_padding_teaches_nothing():
     assert results[0] == pytest.approx(results[1], abs=1e-5)
 
 
+def test_the_loss_it_reports_is_minus_the_mean_log_probability_of_the_words_wanted():
+    torch.manual_seed(0)
+    net, lesson = Seq2Seq(9, 9, hidden=8, embedding=4), reversal(4, 0)
+    with torch.no_grad():
+        log_p = net(lesson.source, lesson.given, lesson.mask).log_softmax(-1)
+    target = -log_p.gather(2, lesson.wanted[..., None]).mean().item()
+    assert teach(net, lambda: [lesson], 1) == pytest.approx([target], rel=1e-5)
+
+
 def test_a_longer_warm_up_makes_the_first_steps_smaller():
     """After one step of Adam every weight has moved by the learning rate of that step: the full one, or its sixth part."""
 

@@ -60,7 +60,8 @@ def additive_scores(
     ``[*batch, n, m, h]`` numbers on the way.
 
     Raises:
-        ValueError: shapes that do not fit, different dtypes, non-finite entries, scores that overflow the dtype.
+        ValueError: shapes that do not fit, different dtypes, non-finite entries; scores, ``W_q q`` or ``W_k k`` that overflow
+            the dtype.
 
     Source: Bahdanau et al. 2015, appendix A.1.2.
 
@@ -73,7 +74,8 @@ def additive_scores(
     _check_weight("vector", vector, vector.shape if vector.ndim == 1 else ("h",), query)
     _check_weight("weight_query", weight_query, (len(vector), query.shape[-1]), query, vector=vector, query=query)
     _check_weight("weight_key", weight_key, (len(vector), key.shape[-1]), query, vector=vector, key=key)
-    query_part, key_part = widened(query) @ widened(weight_query).mT, widened(key) @ widened(weight_key).mT
+    query_part = check_result(widened(query) @ widened(weight_query).mT, "query or weight_query are")
+    key_part = check_result(widened(key) @ widened(weight_key).mT, "key or weight_key are")  # tanh would hide an infinity
     hidden = query_part[..., :, None, :] + key_part[..., None, :, :]
     return _narrowed(hidden.tanh() @ widened(vector), query, "query, key, weight_query, weight_key or vector are")
 

@@ -1,7 +1,9 @@
 """Inputs that arrive part by part, for exercises on streams: who looks at all parts at once is seen."""
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn, cast, final
 
 import torch
@@ -16,7 +18,9 @@ class Parts:
     """A tensor ``[parts, ...]`` that hands out one part after the other, each for as long as you stay with it.
 
     A loop, and an index ``[k]``, give plain tensors. ``len``, ``shape``, ``dtype``, ``device``, ``size``, ``new_zeros`` and its
-    kind are free, and so is another dtype. Every other use needs all parts at once, and going back needs a second pass.
+    kind are free, and so is another dtype. Every other use needs all parts at once, and going back needs a second pass. Who
+    keeps the parts, as ``list(parts)`` does, takes them at once too: it is seen when two of those before the last one are alive
+    as the next is asked for. One may be alive, because a number such as ``parts[0][0]`` is a view that keeps its part.
 
     Raises:
         Misuse: ``"all at once"`` or ``"second pass"``.
@@ -24,6 +28,7 @@ class Parts:
 
     _numbers: Tensor
     _last: int = 0
+    _handed: list[tuple[int, "weakref.ref[Tensor]"]] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -40,8 +45,18 @@ class Parts:
         part = range(len(self))[index]  # counts from the end where it is negative; IndexError beyond
         if part < self._last:
             raise Misuse("second pass")
+        if part > self._last and self._kept() > 1:
+            gc.collect()  # frees what only a cycle of references holds
+            if self._kept() > 1:
+                raise Misuse("all at once")
         self._last = part
-        return self._numbers[part].clone()
+        handed = self._numbers[part].clone()
+        self._handed.append((part, weakref.ref(handed)))
+        return handed
+
+    def _kept(self) -> int:
+        """How many of the parts before the last one are still alive."""
+        return len({part for part, handed in self._handed if part < self._last and handed() is not None})
 
     @property
     def shape(self) -> torch.Size:

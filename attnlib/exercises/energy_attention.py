@@ -10,12 +10,18 @@ from attnlib.exercises._exercise import Exercise, Mistake
 
 
 def _masks() -> list[tuple[object, ...]]:
-    """States, memories, a mask in which each state sees something, and beta."""
+    """States, memories, a mask in which each state sees something, and beta.
+
+    In the last case a state may see only one memory, whose score lies billions below those of the others.
+    """
     cases: list[tuple[object, ...]] = []
     for seed, beta in ((0, 0.7), (1, 2.5)):
         state, memory, drawn = draws((4, 3), (5, 3), (4, 5), seed=seed)
         cases.append((state, memory, (drawn > 0) | torch.eye(4, 5, dtype=torch.bool), beta))
-    return cases
+    state, memory = draws((4, 3), (5, 3), seed=10)
+    state[0], memory[:, 0] = torch.tensor([1e5, 0.0, 0.0]), torch.tensor([-1e5, 0.0, 0.0, 0.0, 0.0])
+    below = torch.tensor([[1, 0, 0, 0, 0], [0, 1, 1, 0, 1], [0, 1, 0, 1, 1], [0, 1, 1, 1, 1]]) > 0
+    return [*cases, (state, memory, below, 0.7)]
 
 
 def _masked(state: Tensor, memory: Tensor, mask: Tensor, beta: float, hidden: float = -math.inf) -> Tensor:
@@ -30,6 +36,10 @@ MASKED_ENERGY: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(
         "zero scores": Mistake(
             "A masked memory got the score 0, whose Boltzmann factor is 1: it still pulls. Its score must be minus infinity.",
             lambda s, x, k, b: _masked(s, x, k, b, 0.0),
+        ),
+        "-1e9": Mistake(
+            "A score of -1e9 is a score like any other: where the allowed ones are lower, what is masked pulls. Use -inf.",
+            lambda s, x, k, b: _masked(s, x, k, b, -1e9),
         ),
         "inverted mask": Mistake(
             "True means: may be attended to. You masked the others.",
@@ -71,6 +81,7 @@ WALK: Exercise[[Tensor, Tensor, float, float, int]] = Exercise(
     ],
     mistakes={
         "one step": Mistake("You took one step; take all of them.", lambda q, k, b, g, n: _walk(q, k, b, g, 1)),
+        "one step more": Mistake("You took one step too many.", lambda q, k, b, g, n: _walk(q, k, b, g, n + 1)),
         "one long step": Mistake(
             "That is one step, as long as all together. The weights change on the way.",
             lambda q, k, b, g, n: _walk(q, k, b, g * n, 1),

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attnlib.exercises._draw import draw
 from attnlib.exercises._exercise import Exercise, Mistake
+from attnlib.hopfield import potts_couplings
 
 
 def _largest_other(scores: Tensor) -> Tensor:
@@ -107,6 +108,10 @@ TRANSITION: Exercise[[Tensor]] = Exercise(
         "loss of stability": Mistake(
             "That is where the average gives way, K = N. Equal depth comes before, at K = 2 (N - 1) ln(N - 1) / (N - 2).",
             lambda r: 3 / (1.5 * r**2),
+        ),
+        "appearance": Mistake(
+            "That is where a single pattern appears, at the least K(s). Equal depth comes at a larger beta.",
+            lambda r: potts_couplings(3).spinodal / (1.5 * r**2),
         ),
         "length": Mistake(
             "K is beta times the squared length: you divided by the length.",

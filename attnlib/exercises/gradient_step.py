@@ -13,6 +13,12 @@ def _states_and_memories() -> list[tuple[object, ...]]:
     return [(*draws((4, 3), (5, 3), seed=seed), beta) for seed, beta in ((0, 0.7), (1, 2.5))]
 
 
+def _energy_inputs() -> list[tuple[object, ...]]:
+    """The same, and one with scores in the thousands: their exponentials are more than float64 can hold, or less."""
+    state, memory = draws((4, 3), (5, 3), seed=6)
+    return [*_states_and_memories(), (30 * state, 30 * memory, 2.5)]
+
+
 def _weights(state: Tensor, memory: Tensor, beta: float) -> Tensor:
     return torch.softmax(beta * state @ memory.T, -1)
 
@@ -23,7 +29,7 @@ def _energy(state: Tensor, memory: Tensor, beta: float) -> Tensor:
 
 ENERGY: Exercise[[Tensor, Tensor, float]] = Exercise(
     reference=_energy,
-    inputs=_states_and_memories,
+    inputs=_energy_inputs,
     mistakes={
         "no 1/beta": Mistake(
             "The logsumexp needs a factor 1/beta in front; without it the gradient holds beta times the attended pattern.",
@@ -40,6 +46,10 @@ ENERGY: Exercise[[Tensor, Tensor, float]] = Exercise(
         "plus sign": Mistake(
             "The logsumexp enters with a minus: memories attract.",
             lambda s, x, b: s.square().sum(-1) / 2 + torch.logsumexp(b * s @ x.T, -1) / b,
+        ),
+        "overflow": Mistake(
+            "The exponential of a large score overflows, and the energy is infinite. Take the logarithm by torch.logsumexp.",
+            lambda s, x, b: s.square().sum(-1) / 2 - torch.exp(b * s @ x.T).sum(-1).log() / b,
         ),
     },
 )
@@ -59,6 +69,14 @@ STEP: Exercise[[Tensor, Tensor, float, float]] = Exercise(
         "uphill": Mistake(
             "The sign is turned: this step climbs. Subtract the gradient.",
             lambda s, x, b, g: (1 + g) * s - g * _weights(s, x, b) @ x,
+        ),
+        "exchanged": Mistake(
+            "You exchanged the weights: a step of size g keeps (1 - g) of the state and adds g times the attended pattern.",
+            lambda s, x, b, g: g * s + (1 - g) * _weights(s, x, b) @ x,
+        ),
+        "size ignored": Mistake(
+            "That is the step of size 1, whatever the size: a step of size g keeps (1 - g) of the old state.",
+            lambda s, x, b, g: _weights(s, x, b) @ x,
         ),
         "wrong axis": Mistake(
             "The softmax runs over the states; it must run over the memories, so that each state's weights sum to one.",
@@ -135,6 +153,10 @@ DENOISE: Exercise[[Tensor, Tensor, float]] = Exercise(
         "no half": Mistake(
             "The exponent of a Gaussian has a half: -beta |xi - x|^2 / 2.",
             lambda s, x, b: torch.softmax(2 * _log_likelihoods(s, x, b), -1) @ x,
+        ),
+        "beta on one term": Mistake(
+            "beta multiplies the whole score, x . xi - |x|^2 / 2; yours leaves it off |x|^2 / 2.",
+            lambda s, x, b: torch.softmax(b * s @ x.T - x.square().sum(-1) / 2, -1) @ x,
         ),
     },
 )

@@ -167,6 +167,34 @@ def _features(x: Tensor, w: Tensor) -> Tensor:
     return _exponent(x, w).exp() / math.sqrt(len(w))
 
 
+_WRONG_FEATURES: dict[str, Mistake[[Tensor, Tensor]]] = {
+    "no length": Mistake(
+        "Without the factor exp(-|x|^2 / 2) the mean of the product is exp(|q + k|^2 / 2), too large by the lengths.",
+        lambda x, w: (x @ w.T).exp() / math.sqrt(len(w)),
+    ),
+    "no half": Mistake(
+        "Half the squared length is taken off: E exp(w . x) = exp(|x|^2 / 2).",
+        lambda x, w: (x @ w.T - x.square().sum(-1, keepdim=True)).exp() / math.sqrt(len(w)),
+    ),
+    "sum": Mistake(
+        "The inner product of r features sums r estimates: divide by their number.", lambda x, w: _exponent(x, w).exp()
+    ),
+    "divided twice": Mistake(
+        "Both sides are divided by r, so that their product is too small by r: each side takes the square root.",
+        lambda x, w: _exponent(x, w).exp() / len(w),
+    ),
+    "plus sign": Mistake(
+        "The length is taken off, not added: -|x|^2 / 2.",
+        lambda x, w: (x @ w.T + x.square().sum(-1, keepdim=True) / 2).exp() / math.sqrt(len(w)),
+    ),
+}
+
+
+def _mirrored(mistake: Mistake[[Tensor, Tensor]]) -> Mistake[[Tensor, Tensor]]:
+    """The same mistake with -w, which is as good a draw as w."""
+    return Mistake(f"{mistake.message} (That your w has the other sign does no harm.)", lambda x, w: mistake.answer(x, -w))
+
+
 FEATURES: Exercise[[Tensor, Tensor]] = Exercise(
     reference=_features,
     inputs=lambda: [draws((4, 3), (7, 3), seed=seed) for seed in (5, 6)],
@@ -174,25 +202,8 @@ FEATURES: Exercise[[Tensor, Tensor]] = Exercise(
     alternatives=(lambda x, w: _features(x, -w),),
     compare_as=lambda features: features @ features.mT,
     mistakes={
-        "no length": Mistake(
-            "Without the factor exp(-|x|^2 / 2) the mean of the product is exp(|q + k|^2 / 2), too large by the lengths.",
-            lambda x, w: (x @ w.T).exp() / math.sqrt(len(w)),
-        ),
-        "no half": Mistake(
-            "Half the squared length is taken off: E exp(w . x) = exp(|x|^2 / 2).",
-            lambda x, w: (x @ w.T - x.square().sum(-1, keepdim=True)).exp() / math.sqrt(len(w)),
-        ),
-        "sum": Mistake(
-            "The inner product of r features sums r estimates: divide by their number.", lambda x, w: _exponent(x, w).exp()
-        ),
-        "divided twice": Mistake(
-            "Both sides are divided by r, so that their product is too small by r: each side takes the square root.",
-            lambda x, w: _exponent(x, w).exp() / len(w),
-        ),
-        "plus sign": Mistake(
-            "The length is taken off, not added: -|x|^2 / 2.",
-            lambda x, w: (x @ w.T + x.square().sum(-1, keepdim=True) / 2).exp() / math.sqrt(len(w)),
-        ),
+        **_WRONG_FEATURES,
+        **{f"{name}, with -w": _mirrored(mistake) for name, mistake in _WRONG_FEATURES.items()},
     },
 )
 

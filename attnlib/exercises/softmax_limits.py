@@ -112,9 +112,9 @@ def _mean_of_parts(scores: Parts, values: Parts) -> Tensor:
 
 def _streams() -> list[tuple[Parts, Parts]]:
     """Ordinary scores, scores that climb by thousands from part to part, scores that fall, all far above 0, all far below."""
-    ramp = torch.tensor([0.0, 2000.0, 4000.0], dtype=torch.float64)[:, None]
+    ramp = torch.tensor([0.0, 1300.0, 2600.0, 4000.0], dtype=torch.float64)[:, None]
     offsets = (0 * ramp, ramp, ramp.flip(0), 5000 + 0 * ramp, -5000 + 0 * ramp)
-    cases = ((draw(3, 4, seed=seed) + offset, draw(3, 4, 2, seed=10 + seed)) for seed, offset in enumerate(offsets))
+    cases = ((draw(4, 4, seed=seed) + offset, draw(4, 4, 2, seed=10 + seed)) for seed, offset in enumerate(offsets))
     return [(Parts(scores), Parts(values)) for scores, values in cases]
 
 
@@ -147,7 +147,7 @@ STREAM: Exercise[[Parts, Parts]] = Exercise(
             _mean_of_parts,
         ),
         "all at once": Mistake(
-            "You take all parts at once. They arrive one by one: go through them once, as in for s, v in zip(scores, values).",
+            "You take, or keep, all parts at once. Go through them one by one, for s, v in zip(scores, values), and keep sums.",
             lambda s, v: torch.softmax(s.flatten(), 0) @ v.flatten(0, 1),
         ),
         "second pass": Mistake(

@@ -38,6 +38,26 @@ SPREAD: Exercise[[Tensor, float]] = Exercise(
             "You divided by T - 1; the exercise asks for the population standard deviation, divided by T.",
             lambda s, b: b * s.std(-1) / math.sqrt(2 * math.log(s.shape[-1])),
         ),
+        "no threshold": Mistake(
+            "That is the spread itself. Divide it by the freezing spread, the square root of 2 ln T.",
+            lambda s, b: b * s.std(-1, correction=0),
+        ),
+        "no logarithm": Mistake(
+            "The threshold grows with the logarithm of T: it is the square root of 2 ln T.",
+            lambda s, b: b * s.std(-1, correction=0) / math.sqrt(2 * s.shape[-1]),
+        ),
+        "variance": Mistake(
+            "That is the variance; the spread is its square root.",
+            lambda s, b: (b * s).var(-1, correction=0) / math.sqrt(2 * math.log(s.shape[-1])),
+        ),
+        "divided by beta": Mistake(
+            "beta multiplies the scores, and so their spread.",
+            lambda s, b: s.std(-1, correction=0) / b / math.sqrt(2 * math.log(s.shape[-1])),
+        ),
+        "all queries at once": Mistake(
+            "That is the spread over the whole matrix: each query has a softmax, and a spread, of its own.",
+            lambda s, b: b * s.std(correction=0).expand(len(s)) / math.sqrt(2 * math.log(s.shape[-1])),
+        ),
         "wrong axis": Mistake(
             "The spread is over the keys, for each query: the last axis.",
             lambda s, b: b * s.std(0, correction=0) / math.sqrt(2 * math.log(s.shape[0])),
@@ -98,6 +118,10 @@ ALIGNMENT: Exercise[[Tensor, Tensor]] = Exercise(
         "precision only": Mistake(
             "That is the share of wrong links. The error rate also counts gold links that were not found: |S| is in it.",
             lambda w, g: 1 - _hits(w, g) / len(w),
+        ),
+        "recall only": Mistake(
+            "That is the share of gold links that were not found. Wrong links count too: |A| is in the error rate.",
+            lambda w, g: 1 - _hits(w, g) / g.sum(),
         ),
         "no two": Mistake(
             "Links that agree count twice, once for each side: 2 |A and S|.",
@@ -171,6 +195,10 @@ PADDING: Exercise[[Tensor, Tensor, Tensor, int]] = Exercise(
         "no mask": Mistake(
             "The padding still takes part: only the first `length` keys are words.",
             lambda q, k, v, n: torch.softmax(q @ k.T / math.sqrt(q.shape[-1]), -1) @ v,
+        ),
+        "inverted mask": Mistake(
+            "You kept the padding and left the words out: the first `length` keys are words.",
+            lambda q, k, v, n: torch.softmax((q @ k.T / math.sqrt(q.shape[-1]))[:, n:], -1) @ v[n:],
         ),
         "no scale": Mistake(
             "The scores are not scaled: divide by sqrt(d).",

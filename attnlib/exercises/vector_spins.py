@@ -1,5 +1,7 @@
 """Exercises of page 5a, the free energy of vector spins."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -141,8 +143,8 @@ HESSIAN: Exercise[[Tensor, Tensor, Tensor, float]] = Exercise(
 
 
 def _solve(J: Tensor, h: Tensor, thermal: float, square: float) -> Tensor:
-    """Newton's method for ``thermal (V^-1)_ii + square |m_i|^2 / d = 1``, inside the domain."""
-    d = h.shape[1]
+    """Newton's method for ``thermal (V^-1)_ii + square |m_i|^2 / d = 1``, inside the domain, until its steps are rounding."""
+    d, small, last = h.shape[1], torch.finfo(h.dtype).eps ** 0.5, math.inf
 
     def potential(z: Tensor) -> Tensor:
         return (
@@ -158,9 +160,10 @@ def _solve(J: Tensor, h: Tensor, thermal: float, square: float) -> Tensor:
             if torch.linalg.eigvalsh(torch.diag(trial) - J)[0] > 0 and potential(trial) <= potential(z):
                 break
             t /= 2
-        if t <= 1e-12:
+        size = float(step.norm() / z.norm())
+        if t <= 1e-12 or last / 2 <= size < small:
             return z
-        z = z + t * step
+        z, last = z + t * step, size
     return z
 
 

@@ -210,12 +210,12 @@ class SaddleExplorer(LiveFigure):
         dots = "".join(
             f'<circle cx="{x}" cy="{y}" r="4" fill="#d55e00"/>' for x, y in (at(point).split() for point in said["path"])
         )
-        (x, y), steps = at(said["z"]).split(), len(said["path"]) - 1
+        (x, y), steps, left = at(said["z"]).split(), len(said["path"]) - 1, said["left"][-1]
         lines = (
             f"z = {said['z'][0]:.3f} and {said['z'][1]:.3f}",
             f"one z for both: {said['common']:.3f}",
             f"{steps} steps",
-            f"gradient left: {said['left'][-1]:.0e}",
+            f"gradient left: {left:.0e}" if left > TOLERANCE else f"gradient left: below {TOLERANCE:.0e}",
             "A still picture. Run the cell,",
             "or allow JavaScript, to drag",
             "the start and turn the system.",
