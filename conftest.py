@@ -1,6 +1,6 @@
 """For every test and every kernel that runs a notebook, wherever pytest is started: one thread, no progress bars, patience.
 
-And after the cells of each page, that executing it again changes no byte.
+And in the last tier, after the cells of each page, that executing it again changes no byte.
 """
 
 import os
@@ -15,6 +15,8 @@ os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")
 import course
 import pytest
 import torch
+
+pytest_plugins = ["helpers.tiers"]
 
 PATIENCE = 1800
 """Seconds that only a hang can take, however busy the machine is."""
@@ -46,15 +48,18 @@ def pytest_configure() -> None:
     RunningKernel.await_reply = patiently
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What a cell has printed may come late: nbval gives up five seconds after the kernel's reply. After a page, its bytes."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What a cell has printed may come late: nbval gives up five seconds after the kernel's reply.
+
+    In the last tier, after a page, its bytes.
+    """
     pages: dict[pytest.Collector, list[pytest.Item]] = {}
     for item in items:
         if hasattr(item, "output_timeout"):
             item.output_timeout = PATIENCE
             pages.setdefault(item.parent, []).append(item)
     items.sort(key=begins)
-    for page, cells in pages.items():
+    for page, cells in pages.items() if config.getoption("tier") == "all" else ():
         items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.harness import Entry, run, table
 
 HERE = Path(__file__).parent
-IN_THE_PACKAGE = HERE.parent / "attnlib" / "data" / "results"
+IN_THE_PACKAGE = HERE.parent / "attnlib" / "course" / "data" / "results"
 NOT_ENTRIES = {"__init__", "__main__", "harness", "memory"}
 
 

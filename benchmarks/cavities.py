@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attnlib.mean_field import Gaussian, fixed_point, gaussian_response
+from attnlib.mean_field import Gaussian, gaussian_response
+from attnlib.solve import fixed_point
 from benchmarks.harness import Case, Contestant, Entry
 from benchmarks.mean_field import BATCH, SITES, WIDTH, each, system
 
@@ -69,7 +70,7 @@ ENTRY = Entry(
     title="Means of coupled Gaussian spins by a solve and by iterations, float32",
     contestants={
         "ours": "attnlib.mean_field.gaussian_response",
-        "naive_iteration": "attnlib.mean_field.fixed_point of m = J m + h",
+        "naive_iteration": "attnlib.solve.fixed_point of m = J m + h",
         "cavities": "the equations of adaptive TAP iterated as they stand, a reaction for each member of the batch",
     },
     reference="ours",

@@ -11,7 +11,7 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-from attnlib.mean_field import fixed_point
+from attnlib.solve import fixed_point
 from benchmarks.harness import Case, Contestant, Entry
 
 TOLERANCE = 2e-6
@@ -70,8 +70,8 @@ def cases(quick: bool) -> Iterator[Case]:
 ENTRY = Entry(
     title="Fixed points of tanh(z W + x) and their gradients, float32",
     contestants={
-        "ours": "attnlib.mean_field.fixed_point, damped",
-        "ours_anderson": "attnlib.mean_field.fixed_point, Anderson",
+        "ours": "attnlib.solve.fixed_point, damped",
+        "ours_anderson": "attnlib.solve.fixed_point, Anderson",
         "unrolled": "the plain iteration, differentiated through its steps",
         "torchdeq": "torchdeq's fixed point iteration with implicit differentiation",
         "torchdeq_anderson": "torchdeq's Anderson acceleration with implicit differentiation",

@@ -66,7 +66,7 @@ ENTRY = Entry(
     title="Four blocks, float32",
     contestants={
         "softmax": "attnlib.SoftmaxAttention, once",
-        "deep_equilibrium": "a normalised residual block of it, by attnlib.mean_field.fixed_point to 1e-4",
+        "deep_equilibrium": "a normalised residual block of it, by attnlib.solve.fixed_point to 1e-4",
         "mean_field": "attnlib.mean_field.MeanFieldAttention, binary spins without a reaction, to 1e-4",
         "free_energy": "attnlib.free_energy.VectorSpinAttention, free couplings, a z for each spin",
         "free_energy_one_z": "the same with one z for all spins",

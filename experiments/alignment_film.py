@@ -5,7 +5,7 @@
 
 The runs are those of ``translation_scores.py`` at width 128 and its shared learning rate, the same seeds and batches, and one
 of them once more with five times the steps. More steps also stretch the schedule: the learning rate warms up for a twentieth of
-them. Every run is appended to attnlib/data/results/alignment_film.json as soon as it is done.
+them. Every run is appended to attnlib/course/data/results/alignment_film.json as soon as it is done.
 
 Weights are stored in 8 bits: each row of a map is shared out in 255 parts (largest remainders), so that it still sums to one.
 The curves are measured before that, on 100 sentences of the validation set; so are the entropy and the alignment error of each
@@ -26,10 +26,10 @@ import torch.nn.functional as F
 from translation_scores import BATCH, SHARED_RATE, TESTBED, links_of, state_of
 
 from attnlib import __version__
-from attnlib.attention import Seq2Seq, alignment_error_rate, teach
-from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
+from attnlib.course.data import Vocabulary, batches, make_batch, translation_corpus
+from attnlib.course.models import Seq2Seq, alignment_error_rate, teach
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "alignment_film.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "alignment_film.json"
 SENTENCES = (
     "den schweren Lederkoffer macht ein Gast auf .",
     "der Prinz weiß , dass ein Fischer mich findet .",

@@ -34,7 +34,7 @@ from digits import rounded
 
 from attnlib.hopfield import storage_sweep
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 KEPT = 0.9
 """Overlap above which a pattern counts as kept."""
 PROBES = 20

@@ -3,7 +3,7 @@
     python experiments/digits.py [--jobs N] [--only NAME ...] [--quick] [--output FILE]
 
 Every picture of 8 x 8 pixels is cut into 8 patches. Each is a field on a vector spin of 10 components; a ninth spin has a
-learned field only, and its magnetisation is read out linearly (``attnlib.attention.PatchClassifier``). What differs is the
+learned field only, and its magnetisation is read out linearly (``attnlib.course.models.PatchClassifier``). What differs is the
 mixer. After every step of training the couplings are scaled so that the largest eigenvalue stays below 0.95.
 
 - ``search``: 300 steps at rates that are three times apart, from 0.01 on and as far as the best is at the edge, on two folds of
@@ -16,7 +16,7 @@ mixer. After every step of training the couplings are scaled so that the largest
 - ``bounds``: the beginning of that run, on each fold, with the bound on the largest eigenvalue kept in three ways: by scaling
   all couplings, by taking the excess off the one mode that has it, or not at all.
 
-Every run is written to attnlib/data/results/digits.json as soon as it is done; a second call makes only what is missing.
+Every run is written to attnlib/course/data/results/digits.json as soon as it is done; a second call makes only what is missing.
 """
 
 import argparse
@@ -38,11 +38,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlib import ConvergenceWarning
-from attnlib.attention import PatchClassifier, SoftmaxAttention, teach_labels
-from attnlib.data import Images, digits
+from attnlib.attention import SoftmaxAttention
+from attnlib.course.data import Images, digits
+from attnlib.course.models import PatchClassifier, teach_labels
 from attnlib.mean_field import Binary, Gaussian, MeanFieldAttention, Spherical, flat_couplings, symmetric_couplings
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "digits.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "digits.json"
 SETTINGS = {"patch": [2, 4], "d": 10, "batch": 32, "most": 0.95, "tolerance": 1e-4, "max_steps": 60, "folds": 5}
 PRIORS = {"gaussian": lambda d: Gaussian(1.0, d), "spherical": Spherical, "binary": lambda d: Binary()}
 SEARCH, RATES = 300, (0.01, 0.03, 0.1)

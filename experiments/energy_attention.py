@@ -7,14 +7,14 @@ zeros, and one attention layer answers with a linear map of what it fetched; its
 answer takes 16 directions of a token, 8 to compare and 8 to bring back. Softmax attention reads ``2 * head_dim`` of them, since
 it has a map for keys and one for values; energy attention reads ``head_dim``.
 
-The digits are cut into 8 patches, beside one extra token that is read out (``attnlib.attention.PatchClassifier``); the mixer
-stands in a block of a transformer, with a network behind it.
+The digits are cut into 8 patches, beside one extra token that is read out (``attnlib.course.models.PatchClassifier``); the
+mixer stands in a block of a transformer, with a network behind it.
 
 - ``search``: each contestant at each length at rates three times apart, on as far as the best is at the edge, with two seeds
   (digits: two folds of what fold 0 learns from). The rate falls to zero along a cosine.
 - ``final``: five other seeds, or each of five folds, at the rate that came out best.
 
-Every run is written to attnlib/data/results/energy_attention.json as soon as it is done; a second call makes what is missing.
+Every run is written to its file in attnlib/course/data/results as soon as it is done; a second call makes what is missing.
 """
 
 import argparse
@@ -34,10 +34,11 @@ from digits import rounded
 from torch import Tensor, nn
 
 from attnlib import EnergyAttention, SoftmaxAttention
-from attnlib.attention import Mixer, PatchClassifier
-from attnlib.data import Images, digits
+from attnlib.attention import Mixer
+from attnlib.course.data import Images, digits
+from attnlib.course.models import PatchClassifier
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "energy_attention.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "energy_attention.json"
 SETTINGS = {"key": 8, "value": 8, "pairs": 16, "batch": 128, "dim": 16, "patch": [2, 4], "digits_batch": 32, "folds": 5}
 RATES = (0.003, 0.01, 0.03)
 

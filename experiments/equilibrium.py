@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from attnlib.attention import Mixer
-from attnlib.mean_field import fixed_point
+from attnlib.solve import fixed_point
 
 
 class Equilibrium(nn.Module):

@@ -43,7 +43,7 @@ from torch import Tensor, nn
 from attnlib.mean_field import exact_ising
 from attnlib.message_passing import GraphAttention, edges_mask
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 MODELS = ("attention", "mean", "sum", "pairs", "marked", "two_kinds")
 TOLD = ("pairs", "marked", "two_kinds")
 """Models whose scores are told the kind of each pair."""

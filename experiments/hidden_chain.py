@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from attnlib.attention import rotary_places
 from attnlib.message_passing import GraphAttention, edges_mask, forward_backward, window_edges
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 MODELS = (("near", 1), ("near", 2), ("near", 4), ("all", 1), ("all", 2), ("unordered", 2))
 SETTINGS = {
     "stay": 0.8,

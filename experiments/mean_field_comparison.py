@@ -35,7 +35,7 @@ from attnlib.mean_field import (
     tap,
 )
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 THEORIES: dict[str, Callable[..., MeanField]] = {"naive": naive_mean_field, "tap": tap, "adaptive_tap": adaptive_tap}
 BETAS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 SETTINGS = {"n": 12, "systems": 20, "field": 0.3, "max_steps": 2000}

@@ -7,7 +7,7 @@ Three learn from answers alone, with one, two and three hops; the fourth, with t
 on. Stories, seeds, steps and learning rates are those of the page. Every table is then rounded to 8 bits, a whole number from
 -127 to 127 times a scale of its own, and only the rows that a story about animals can ask for are kept. What is measured is
 measured on the rounded networks: the share of right answers at each depth, with and without the second fact, and with two
-bystanders, and the mean weight of each hop on each supporting fact. Written to attnlib/data/results/memory_networks.json.
+bystanders, and the mean weight of each hop on each supporting fact. Written to its file in attnlib/course/data/results.
 
 Because one network proves little, the same four are trained from five seeds each, and two more with three hops in which a hop
 forgets the question (keep=False). Of these the file holds what was measured and no weights: with one, two and four bystanders
@@ -29,11 +29,11 @@ import torch
 import torch.nn.functional as F
 
 from attnlib import __version__
-from attnlib.attention import MemoryNetwork
-from attnlib.data.stories import ANIMALS, COLOURS, KINDS, NAMES, VOCABULARY, WORDS, animal_stories
-from attnlib.live.hop_lab import unpacked
+from attnlib.course.data.stories import ANIMALS, COLOURS, KINDS, NAMES, VOCABULARY, WORDS, animal_stories
+from attnlib.course.live.hop_lab import unpacked
+from attnlib.course.models import MemoryNetwork
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "memory_networks.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "memory_networks.json"
 SETTINGS = (
     {"hops": 3, "told": True},
     {"hops": 3, "told": False},

@@ -2,7 +2,7 @@
 
     python experiments/translation_scores.py [--jobs N] [--dask N] [--blocks NAME ...] [--widths D ...] [--output FILE]
 
-Every run is written to attnlib/data/results/translation_scores.json as soon as it is done; a second call makes only what is
+Every run is written to its file in attnlib/course/data/results as soon as it is done; a second call makes only what is
 missing. With one thread a run is the same every time. All runs together take about eight hours of one quiet core.
 
 A kind of attention is a score and whether queries and keys are normalised. The blocks, in the order in which they run:
@@ -45,12 +45,12 @@ import torch
 import torch.nn.functional as F
 
 from attnlib import __version__
-from attnlib.attention import Seq2Seq, alignment_error_rate, evaluate, links, teach
-from attnlib.data import Vocabulary, batches, make_batch, translation_corpus
-from attnlib.data.translation_runs import KINDS as NAMED
+from attnlib.course.data import Vocabulary, batches, make_batch, translation_corpus
+from attnlib.course.data.translation_runs import KINDS as NAMED
+from attnlib.course.models import Seq2Seq, alignment_error_rate, evaluate, links, teach
 from attnlib.softmax import entropy, relative_spread
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "translation_scores.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "translation_scores.json"
 BATCH, CLIP = 64, 1.0
 KINDS = tuple(NAMED.values())
 """Score, and whether queries and keys are normalised."""

@@ -13,7 +13,7 @@ point (``equilibrium.py``). No couplings are scaled back: z follows them.
   drawn so that their largest eigenvalue is near a half, as those that learn, or near 2, 5 or 15.
 - ``film``: one run of the mixer with learned couplings, and how its spins answer as it learns.
 
-Every run is written to attnlib/data/results/vector_spins.json as soon as it is done; a second call makes only what is missing.
+Every run is written to its file in attnlib/course/data/results as soon as it is done; a second call makes only what is missing.
 """
 
 import argparse
@@ -33,11 +33,12 @@ import torch.nn.functional as F
 from equilibrium import Equilibrium
 
 from attnlib import ConvergenceWarning
-from attnlib.attention import Mixer, PatchClassifier, SoftmaxAttention, teach_labels
-from attnlib.data import Images
+from attnlib.attention import Mixer, SoftmaxAttention
+from attnlib.course.data import Images
+from attnlib.course.models import PatchClassifier, teach_labels
 from attnlib.free_energy import VectorSpinAttention
 
-RESULTS = Path(__file__).parents[1] / "attnlib" / "data" / "results" / "vector_spins.json"
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "vector_spins.json"
 SETTINGS = {"patch": [2, 4], "d": 10, "batch": 32, "max_steps": 100, "folds": 5}
 
 MIXERS = {

@@ -1,10 +1,8 @@
-"""What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, patience, the summary."""
+"""What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, patience, one browser, one book."""
 
 import inspect
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
-from pathlib import Path
+from functools import wraps
 from typing import Any
 
 import jaxtyping
@@ -13,6 +11,7 @@ import torch
 from beartype import beartype
 from hypothesis import HealthCheck, settings
 
+collect_ignore = ["helpers"]
 torch.set_num_threads(1)
 
 
@@ -82,32 +81,22 @@ def _patient_browsers() -> Iterator[None]:
         yield
 
 
-@cache
-def stage(file: str) -> str:
-    """What kind of test a file holds."""
-    path = Path(file)
-    if path.suffix == ".ipynb":
-        return "notebooks, run again and compared"
-    if not path.match("tests/*.py"):
-        return "examples in docstrings"
-    if "browser" in path.name:
-        return "browser"
-    text = (Path(__file__).parent / path.name).read_text(encoding="utf-8")
-    return "book: built and read" if "from built_book" in text else "package, exercises, tools"
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One browser for all tests of a worker."""
+    from helpers import browsers
+
+    with browsers.playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browsers.CHROMIUM, args=[browsers.NOTHING_OUTSIDE])
+        yield browser
+        browser.close()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how long each stage, each test file and each notebook took, slowest first, and where to look."""
-    seconds: dict[str, float] = defaultdict(float)
-    stages: dict[str, float] = defaultdict(float)
-    for report in (report for reports in terminalreporter.stats.values() for report in reports):
-        if isinstance(report, pytest.TestReport):
-            file = report.nodeid.split("::")[0]
-            seconds[file] += report.duration
-            stages[stage(file)] += report.duration
-    for title, times in (("seconds per file", seconds), ("seconds per stage", stages)):
-        terminalreporter.section(title)
-        for name, total in sorted(times.items(), key=lambda item: -item[1]):
-            terminalreporter.line(f"{total:8.1f}  {name}")
-    terminalreporter.line(f"{sum(seconds.values()):8.1f}  together, over all workers")
-    terminalreporter.line("Where to look: failures stand above; one file alone: .venv/bin/python -m pytest FILE")
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The built book, made once for all workers; a test that asks for it fails where the build did."""
+    from helpers.built_book import build
+
+    made = build(tmp_path_factory)
+    assert made.returncode == 0, made.log[-6000:]
+    return made

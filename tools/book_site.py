@@ -24,7 +24,7 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from PIL import Image
 
-import attnlib.live
+import attnlib.course.live
 
 CARD = "_static/card.png"  # 1200 x 630, what a messenger shows beside a link
 SHEET = "book.css"  # all style sheets of a page, below _static
@@ -55,14 +55,14 @@ class Live(Directive):
 
     def run(self) -> list[nodes.Node]:
         kind, traits = self.arguments[0], yaml.safe_load("\n".join(self.content)) or {}
-        figure = getattr(attnlib.live, kind, None)
-        if not (isinstance(figure, type) and issubclass(figure, attnlib.live.LiveFigure)):
-            raise self.error(f"live figure {kind!r}; expected one of {', '.join(attnlib.live.__all__)}")
+        figure = getattr(attnlib.course.live, kind, None)
+        if not (isinstance(figure, type) and issubclass(figure, attnlib.course.live.LiveFigure)):
+            raise self.error(f"live figure {kind!r}; expected one of {', '.join(attnlib.course.live.__all__)}")
         try:
             page = figure(**traits).page()
         except (TypeError, ValueError) as error:
             raise self.error(f"live figure {kind}: {error}") from error
-        for part in Path(attnlib.live.__file__).parent.iterdir():
+        for part in Path(attnlib.course.live.__file__).parent.iterdir():
             self.state.document.settings.record_dependencies.add(str(part))
         return [nodes.raw("", page, format="html")]
 

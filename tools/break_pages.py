@@ -37,9 +37,15 @@ import matplotlib.pyplot as plt
 import torch
 from broken_numbers import changed, numbers, watched
 
-from attnlib import plots
+from attnlib.course import plots
 
-ASIDE = ("attnlib.claims", "attnlib.data", "attnlib.exercises", "attnlib.live", "attnlib.plots")
+ASIDE = (
+    "attnlib.course.claims",
+    "attnlib.course.data",
+    "attnlib.course.exercises",
+    "attnlib.course.live",
+    "attnlib.course.plots",
+)
 HOW_FAR = {"burn_in", "chains", "generator", "max_steps", "max_sweeps", "n_jobs", "on_failure", "seed", "sweeps", "tolerance"}
 EVIDENCE = {"consistency", "converged", "iterations", "residual", "residuals", "stability", "steps"}
 ONE_PER_CENT, DOUBLED = 1.01, 2.0
@@ -89,7 +95,7 @@ class Page:
         tree = ast.parse(cell.source)
         calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         sources = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        return None if "check" in calls or "attnlib.live" in sources else tree
+        return None if "check" in calls or "attnlib.course.live" in sources else tree
 
     def run(self, before: Callable[[int], None] = lambda index: None) -> None:
         """From the first cell to the last; what is given is called before each."""

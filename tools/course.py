@@ -11,6 +11,10 @@ import nbformat
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("_core", "solve", "softmax", "attention", "hopfield", "mean_field", "free_energy", "message_passing", "course")
+"""The packages of attnlib; each imports only those before it. This is the one list of them."""
+LIBRARY = ROOMS[1:-1]
+"""Those that make names public and stand alone: the solvers and the chapters."""
 CLAIM_LINE = re.compile(r"(key )?claim (\S+) \| (.+?) \| measured (.+?) \| bound (.+?) \| \u2713")
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

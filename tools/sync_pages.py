@@ -24,7 +24,7 @@ import importlib.util
 
 if importlib.util.find_spec("attnlib") is None:  # in Colab: add the course's package
     %pip install -q "attnlib[book] @ git+{url}@{branch}"
-from attnlib import plots
+from attnlib.course import plots
 plots.use_style()"""
 _ADDRESS_IN_SETUP = re.compile(r"git\+https://github\.com/([^@\s]+)@")
 _URLS = """\

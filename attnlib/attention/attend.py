@@ -5,9 +5,9 @@ import math
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Empty, Scalar, check_beta, check_field, check_flag, check_floating, check_states, check_tensors
-from attnlib._numerics import Mask, attention_average, attention_weights_of, open_mask
-from attnlib._values import check_finite
+from attnlib._core.checks import Empty, Scalar, check_beta, check_field, check_flag, check_floating, check_states, check_tensors
+from attnlib._core.numerics import Mask, attention_average, attention_weights_of, open_mask
+from attnlib._core.values import check_finite
 
 
 def attention_weights(

@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_broadcast, check_floating, check_number
-from attnlib._numerics import Mask, autocasting, differentiable, widened
-from attnlib._values import check_result
+from attnlib._core.autocast import autocasting
+from attnlib._core.checks import Scalar, check_broadcast, check_floating, check_kind, check_number
+from attnlib._core.numerics import Mask, differentiable, widened
+from attnlib._core.values import check_result
 
 Places = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Puts places into queries and keys, ``[*batch, heads, n, d]`` and ``[*batch, heads, m, d]``: for example ``rotary_places``."""
@@ -52,8 +53,7 @@ class Heads:
         if not alike or key != value or 0 in key[-2:]:
             shapes = f"query has shape {tuple(query)}, key {tuple(key)}, value {tuple(value)}"
             raise ValueError(f"{shapes}; expected [*batch, heads, n, d], [*batch, heads, m, d] twice, m and d at least 1")
-        if not isinstance(self.seen, Mask):
-            raise ValueError(f"seen is a {type(self.seen).__name__}; expected the Mask that a mixer's split makes")
+        check_kind("seen", self.seen, Mask, "the Mask that a mixer's split makes")
         device, scores = self.query.device, (*query[:-1], key[-2])
         if self.seen.allowed is not None:
             check_broadcast("seen.allowed", self.seen.allowed, scores, device)
@@ -101,9 +101,15 @@ def placed(places: Places, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def check_heads(heads: Heads) -> Heads:
-    """Return the heads, of tensors that a gradient can pass through where one may; raise unless it is a :class:`Heads`."""
-    if not isinstance(heads, Heads):
-        raise ValueError(f"heads is a {type(heads).__name__}; expected Heads, as a mixer's split returns them")
+    """Return heads ``[*batch, heads, n, d]`` ready to be mixed: of tensors that a gradient can pass through, where one may.
+
+    Every mixer of the package begins its :meth:`Mixer.mix` with it. Raises ValueError unless it is a :class:`Heads`.
+
+    >>> from attnlib.attention import SoftmaxAttention
+    >>> check_heads(SoftmaxAttention(8, heads=2).split(torch.zeros(1, 3, 8))).query.shape
+    torch.Size([1, 2, 3, 4])
+    """
+    check_kind("heads", heads, Heads, "Heads, as a mixer's split returns them")
     tensors = (heads.query, heads.key, heads.value, heads.score_bias)
     usual = torch.compiler.is_compiling() or not any(tensor is not None and tensor.is_inference() for tensor in tensors)
     if usual or not torch.is_grad_enabled():

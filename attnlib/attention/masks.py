@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attnlib._checks import WHOLE, check_count, check_device, check_tensors
-from attnlib._numerics import causal_order
-from attnlib._values import refuted
+from attnlib._core.checks import WHOLE, check_count, check_device, check_tensors
+from attnlib._core.numerics import causal_order
+from attnlib._core.values import refuted
 
 
 def causal_mask(n: int, m: int | None = None, *, device: torch.device | str | None = None) -> Bool[Tensor, "queries keys"]:

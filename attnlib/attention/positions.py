@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_device, check_dtype, check_number, check_states
-from attnlib._numerics import widened
+from attnlib._core.checks import check_count, check_device, check_dtype, check_number, check_states
+from attnlib._core.numerics import widened
 
 
 def sinusoids(

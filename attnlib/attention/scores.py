@@ -3,9 +3,9 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_floating, check_states, check_tensors
-from attnlib._numerics import widened
-from attnlib._values import check_finite, check_result
+from attnlib._core.checks import check_floating, check_states, check_tensors
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_finite, check_result
 
 
 def dot_scores(query: Float[Tensor, "*batch n d"], key: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch n m"]:

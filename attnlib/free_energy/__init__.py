@@ -1,14 +1,20 @@
 """Spin free energies: vector spins at the saddle point, exactly differentiated, and the attention they give (chapter 5)."""
 
 from attnlib.free_energy.feedback import coupling_response, field_couplings
+from attnlib.free_energy.heat_bath import vector_heat_bath
 from attnlib.free_energy.mixer import VectorSpinAttention
-from attnlib.free_energy.newton import SaddlePoint, saddle_point
-from attnlib.free_energy.record import VectorSpinRecord
-from attnlib.free_energy.relaxation import Relaxation, semidefinite_bound
+from attnlib.free_energy.newton import saddle_point
+from attnlib.free_energy.records import (
+    Relaxation,
+    SaddlePoint,
+    SphericalPoint,
+    VectorSampleRecord,
+    VectorSpinRecord,
+)
+from attnlib.free_energy.relaxation import semidefinite_bound
 from attnlib.free_energy.responses import response_tensor, vector_spin_free_energy
 from attnlib.free_energy.saddle import saddle_gradient, saddle_hessian, saddle_potential
-from attnlib.free_energy.sampling import VectorSampleRecord, vector_heat_bath
-from attnlib.free_energy.spectral import SphericalPoint, spherical_point
+from attnlib.free_energy.spectral import spherical_point
 
 __all__ = [
     "Relaxation",

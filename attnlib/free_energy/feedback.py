@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_field, check_floating, check_number
-from attnlib._numerics import widened
-from attnlib._values import check_finite, check_products, check_result
-from attnlib.mean_field.couplings import working
+from attnlib._core.autocast import working
+from attnlib._core.checks import check_choice, check_field, check_floating, check_number
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_finite, check_products, check_result
 
 Form = Literal["tanh", "softmax"]
 """How scores of pairs become couplings: each by itself, or each row's as shares of one."""

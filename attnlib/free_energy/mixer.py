@@ -9,20 +9,19 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnlib._checks import Empty, Scalar, check_choice, check_count, check_number
-from attnlib._convergence import OnFailure
-from attnlib._numerics import differentiable
-from attnlib._values import check_finite, refuted
-from attnlib.attention import Heads, Mixer, Places
-from attnlib.attention.heads import check_heads
+from attnlib._core.autocast import working
+from attnlib._core.checks import Empty, Scalar, check_choice, check_count, check_number
+from attnlib._core.convergence import OnFailure
+from attnlib._core.numerics import differentiable
+from attnlib._core.systems import together_by
+from attnlib._core.values import check_finite, refuted
+from attnlib.attention import Heads, Mixer, Places, check_heads
 from attnlib.free_energy.feedback import Slopes, couplings_and_slopes, feedback
 from attnlib.free_energy.newton import solved
-from attnlib.free_energy.record import VectorSpinRecord
+from attnlib.free_energy.records import VectorSpinRecord
 from attnlib.free_energy.spectral import solved as spherical
 from attnlib.free_energy.system import default_tolerance, overlaps_of, resolved
 from attnlib.mean_field import stable_scale, symmetric_couplings
-from attnlib.mean_field.couplings import working
-from attnlib.mean_field.systems import together_by
 
 Couplings = Literal["free", "tanh", "softmax"]
 """What couples the spins: learned numbers for each pair of places, or a function of their fields."""

@@ -4,53 +4,23 @@ The potential is convex and infinite at the border, so halving a step that leave
 and so does the method.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
-from attnlib._convergence import OnFailure, report_failure
-from attnlib._values import check_result, in_forward_mode, looking, refuted, transforming, verdict
-from attnlib.free_energy.descent import Descent
-from attnlib.free_energy.implicit import attached, stepped
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.values import check_result, in_forward_mode, looking, refuted, transforming, verdict
+from attnlib.free_energy.attached import attached, stepped
+from attnlib.free_energy.minimise import Descent
+from attnlib.free_energy.records import SaddlePoint
 from attnlib.free_energy.system import Spins, check_spins, default_tolerance
-from attnlib.mean_field.couplings import working
 
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
-
-
-@dataclass(frozen=True)
-class SaddlePoint:
-    """Vector spins at the saddle point: z ``[*batch, n]``, means ``m [*batch, n, d]``, covariances ``chi [*batch, n, n]``.
-
-    ``chi = V^-1 / beta`` is the covariance of two spins in a component that no field points along, and how such a component of
-    ``m_i`` answers to ``beta h_j``. Evidence, each ``[*batch]``: ``residual``, the largest component of the gradient of
-    ``phi / beta`` at exactly the z returned; ``iterations``, the factorisations of V until then; ``converged``.
-
-    >>> found = saddle_point(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.zeros(2, 3))
-    >>> found.z, found.overlaps[0, 1], bool((found.lengths - 1).abs().max() < 1e-6)
-    (tensor([1.2071, 1.2071]), tensor(0.4142), True)
-    """
-
-    z: Float[Tensor, "*batch n"]
-    m: Float[Tensor, "*batch n d"]
-    chi: Float[Tensor, "*batch n n"]
-    residual: Float[Tensor, "*batch"]
-    iterations: Int[Tensor, "*batch"]
-    converged: Bool[Tensor, "*batch"]
-
-    @property
-    def lengths(self) -> Float[Tensor, "*batch n"]:
-        """``|m_i|^2 / D + chi_ii``, ``[*batch, n]``: the sum rule says that each is 1."""
-        return self.overlaps.diagonal(dim1=-2, dim2=-1)
-
-    @property
-    def overlaps(self) -> Float[Tensor, "*batch n n"]:
-        """``<s_i . s_j> / D = m_i . m_j / D + chi_ij``, ``[*batch, n, n]``."""
-        return self.m @ self.m.mT / self.m.shape[-1] + self.chi
 
 
 def saddle_point(

@@ -1,33 +1,15 @@
 """Zero fields and low temperature: the semidefinite program whose barrier the potential is."""
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_number
-from attnlib._values import check_result, refuted
+from attnlib._core.autocast import working
+from attnlib._core.checks import check_number
+from attnlib._core.systems import check_system
+from attnlib._core.values import check_result, refuted
 from attnlib.free_energy.newton import solved
-from attnlib.mean_field.couplings import check_system, working
-
-
-@dataclass(frozen=True)
-class Relaxation:
-    """Bounds on the largest ``s J s / 2`` of spins of length one in any number of dimensions, and what proves them.
-
-    ``upper`` and ``lower``, each ``[*batch]``, are ``sum(z)/2`` and ``Tr(J X)/2``. ``z [*batch, n]`` dominates the couplings,
-    ``diag(z) >= J``; ``X [*batch, n, n]`` is a matrix of cosines: positive definite, with a diagonal of ones.
-
-    >>> found = semidefinite_bound(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), gap=0.01)
-    >>> found.upper, found.lower, found.X[0, 1]  # two spins: the best is 1
-    (tensor(1.0050), tensor(0.9950), tensor(0.9950))
-    """
-
-    upper: Float[Tensor, "*batch"]
-    lower: Float[Tensor, "*batch"]
-    z: Float[Tensor, "*batch n"]
-    X: Float[Tensor, "*batch n n"]
+from attnlib.free_energy.records import Relaxation
 
 
 def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-3) -> Relaxation:

@@ -6,12 +6,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_choice, check_count, check_number, check_tensors
-from attnlib._convergence import OnFailure
-from attnlib._values import check_result
-from attnlib.free_energy.newton import SaddlePoint, solved
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar, check_choice, check_count, check_number, check_tensors
+from attnlib._core.convergence import OnFailure
+from attnlib._core.values import check_result
+from attnlib.free_energy.newton import solved
+from attnlib.free_energy.records import SaddlePoint
 from attnlib.free_energy.system import Resolved, check_spins, default_tolerance, resolved
-from attnlib.mean_field.couplings import working
 
 Order = Literal[0, 1]
 """Of an expansion in 1/D: the saddle point alone, or the fluctuations about it too."""

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_field, check_floating
-from attnlib._values import check_result, refuted
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar, check_field, check_floating
+from attnlib._core.values import check_result, refuted
 from attnlib.free_energy.system import Resolved, Spins, check_spins, resolved
-from attnlib.mean_field.couplings import working
 
 
 def saddle_potential(

@@ -6,43 +6,25 @@ gaps ``g_k = lambda_max - lambda_k`` and ``x = z - lambda_max``, falls from infi
 concave, being a power mean of concave functions, so Newton's method for it climbs to the root from below and never passes it.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
-from attnlib._convergence import OnFailure, report_failure
-from attnlib._numerics import inverse_of
-from attnlib._values import check_finite, check_result, in_forward_mode, looking, transforming, verdict
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import inverse_of
+from attnlib._core.systems import check_system
+from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, transforming, verdict
+from attnlib.free_energy.records import SphericalPoint
 from attnlib.free_energy.system import default_tolerance, times
-from attnlib.mean_field.couplings import check_system, working
 
 BLIND = 20
 """Steps made for every field where no value can be seen."""
 PATIENCE = 8
 """Steps after which a field may end where rounding, and not the tolerance, is in the way."""
-
-
-@dataclass(frozen=True)
-class SphericalPoint:
-    """Spins with one common z for each field: z ``[*batch, fields]`` and means ``m [*batch, fields, n, d]``.
-
-    Evidence, each ``[*batch, fields]``: ``residual``, how far the mean length ``mean_i(|m_i|^2 / D + chi_ii)`` is from 1 at
-    exactly the z returned; ``iterations`` of Newton's method; ``converged``.
-
-    >>> found = spherical_point(torch.zeros(2, 2), torch.tensor([[[0.0], [3.0]]]))
-    >>> found.z, found.m[0, :, 0]  # longer than a spin: the one without a field lends of its length
-    (tensor([2.6794]), tensor([0.0000, 1.1196]))
-    """
-
-    z: Float[Tensor, "*batch fields"]
-    m: Float[Tensor, "*batch fields n d"]
-    residual: Float[Tensor, "*batch fields"]
-    iterations: Int[Tensor, "*batch fields"]
-    converged: Bool[Tensor, "*batch fields"]
 
 
 def spherical_point(

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attnlib._checks import Scalar, broadcasts, check_floating
-from attnlib._numerics import inverse_of, widened
-from attnlib._values import check_finite, verdict
-from attnlib.mean_field.couplings import check_system
+from attnlib._core.checks import Scalar, broadcasts, check_floating
+from attnlib._core.numerics import inverse_of, widened
+from attnlib._core.systems import check_system
+from attnlib._core.values import check_finite, verdict
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,36 @@ from attnlib.hopfield.associative import (
     dense_local_field,
     hebb_weights,
 )
-from attnlib.hopfield.descent import Descent, descend, energy_step
-from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian, hopfield_update
-from attnlib.hopfield.fixed_points import FixedPoints, find_fixed_points
-from attnlib.hopfield.mixer import EnergyAttention, EnergyRecord
+from attnlib.hopfield.descent import descend, energy_step
+from attnlib.hopfield.energy import (
+    hopfield_energy,
+    hopfield_gradient,
+    hopfield_jacobian,
+    hopfield_update,
+)
+from attnlib.hopfield.fixed_points import find_fixed_points
+from attnlib.hopfield.mixer import EnergyAttention
 from attnlib.hopfield.probability import (
     hopfield_log_density,
     hopfield_log_partition,
     hopfield_mixture_weights,
     hopfield_sample,
 )
-from attnlib.hopfield.recall import Recall, classical_recall, dense_recall
-from attnlib.hopfield.storage import flip_spins, random_patterns, storage_sweep, storage_trial
-from attnlib.hopfield.transitions import PottsCouplings, potts_couplings, splitting_beta
+from attnlib.hopfield.recall import classical_recall, dense_recall
+from attnlib.hopfield.records import (
+    Descent,
+    EnergyRecord,
+    FixedPoints,
+    PottsCouplings,
+    Recall,
+)
+from attnlib.hopfield.storage import (
+    flip_spins,
+    random_patterns,
+    storage_sweep,
+    storage_trial,
+)
+from attnlib.hopfield.transitions import potts_couplings, splitting_beta
 
 __all__ = [
     "Descent",

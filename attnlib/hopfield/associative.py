@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_field, check_rows, check_states
-from attnlib._numerics import widened
-from attnlib._values import check_result, refuted
+from attnlib._core.checks import check_count, check_field, check_rows, check_states
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_result, refuted
 
 Degree = int | Literal["exp"]
 """How steeply a dense memory's energy grows with the overlap, as a power of at least 2 or exponentially."""

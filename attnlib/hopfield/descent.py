@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import FLOATING, check_count, check_floating, check_number
-from attnlib._numerics import differentiable, lengths
-from attnlib._values import check_finite, check_result, refuted
+from attnlib._core.checks import FLOATING, check_count, check_floating, check_number
+from attnlib._core.numerics import differentiable, lengths
+from attnlib._core.values import check_finite, check_result, refuted
+from attnlib.hopfield.records import Descent
 
 Energy = Callable[[Tensor], Tensor]
 """An energy function takes states ``[*batch, n, d]`` and returns one energy per state, ``[*batch, n]``."""
@@ -38,20 +38,6 @@ def energy_step(
     step_size = check_number("step_size", step_size)
     _check(energy, state)
     return check_result(state - step_size * gradient(energy, state)[1], "state or step_size is")
-
-
-@dataclass(frozen=True)
-class Descent:
-    """A descent: states ``[steps + 1, *batch, n, d]``, their energies and gradient norms ``[steps + 1, *batch, n]``.
-
-    >>> walk = descend(lambda state: state.square().sum(-1) / 2, torch.tensor([[8.0]]), steps=3, step_size=0.5)
-    >>> walk.states.flatten(), walk.energies.flatten()
-    (tensor([8., 4., 2., 1.]), tensor([32.0000,  8.0000,  2.0000,  0.5000]))
-    """
-
-    states: Float[Tensor, "steps *batch n d"]
-    energies: Float[Tensor, "steps *batch n"]
-    gradient_norms: Float[Tensor, "steps *batch n"]
 
 
 def descend(energy: Energy, state: Float[Tensor, "*batch n d"], *, steps: int, step_size: float | int = 1.0) -> Descent:

@@ -6,17 +6,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Empty, Scalar, check_beta, check_field, check_flag, check_number, check_states
-from attnlib._numerics import (
-    Mask,
-    attention_average,
-    attention_weights_of,
-    column,
-    open_mask,
-    soft_maximum,
-    widened,
-)
-from attnlib._values import check_result
+from attnlib._core.checks import Empty, Scalar, check_beta, check_field, check_flag, check_number, check_states
+from attnlib._core.numerics import Mask, attention_average, attention_weights_of, column, open_mask, soft_maximum, widened
+from attnlib._core.values import check_result
 
 
 def hopfield_energy(

@@ -1,53 +1,17 @@
 """Fixed points of attention among fixed memories: where states come to rest, and the evidence for it."""
 
 import math
-from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_number, check_states
-from attnlib._convergence import OnFailure, report_failure
-from attnlib._numerics import Mask, attention_average, attention_weights_of
-from attnlib._values import check_result, check_visible
+from attnlib._core.checks import check_choice, check_count, check_number, check_states
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import Mask, attention_average, attention_weights_of
+from attnlib._core.values import check_result, check_visible
 from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian, unchecked_jacobian
-
-
-@dataclass(frozen=True)
-class FixedPoints:
-    """Where states among fixed memories come to rest, lowest energy first, and the evidence for it.
-
-    The resting places: points ``[k, d]``, their energies ``[k]``, attention weights ``[k, m]`` and curvatures ``[k]``, the
-    smallest eigenvalue of the energy's Hessian: above zero at a minimum, below at a saddle or a maximum.
-
-    Of each start: ``reached [n]``, the index of its resting place, or -1 where it did not converge; the states ``[n, d]`` it
-    ended in, their residuals ``[n]``, the steps ``[n]`` it took.
-
-    >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    >>> cold, warm = (find_fixed_points(memory, memory, beta=beta) for beta in (8, 1))
-    >>> cold.sharing, warm.sharing  # two single patterns; one place that both share
-    (tensor([1, 1]), tensor([2]))
-    """
-
-    points: Float[Tensor, "k d"]
-    energies: Float[Tensor, "k"]
-    weights: Float[Tensor, "k m"]
-    curvatures: Float[Tensor, "k"]
-    reached: Int[Tensor, "n"]
-    states: Float[Tensor, "n d"]
-    residuals: Float[Tensor, "n"]
-    steps: Int[Tensor, "n"]
-
-    @property
-    def converged(self) -> Bool[Tensor, "n"]:
-        """Which of the starts came to rest, ``[n]``."""
-        return self.reached >= 0
-
-    @property
-    def sharing(self) -> Int[Tensor, "k"]:
-        """How many memories share each point ``[k]``: those with at least half of the largest weight. One: a single pattern."""
-        return (self.weights >= self.weights.amax(-1, keepdim=True) / 2).sum(-1)
+from attnlib.hopfield.records import FixedPoints
 
 
 def find_fixed_points(

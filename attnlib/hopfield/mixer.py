@@ -1,38 +1,17 @@
 """Attention as descent on an energy, as a mixer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Empty, Scalar, check_count, check_flag, check_number
-from attnlib._numerics import attention_average, attention_weights_of, differentiable, lengths, widened
-from attnlib.attention import Heads, Mixer, Places
-from attnlib.attention.heads import check_heads
+from attnlib._core.checks import Empty, Scalar, check_count, check_flag, check_number
+from attnlib._core.numerics import attention_average, attention_weights_of, differentiable, lengths, widened
+from attnlib.attention import Heads, Mixer, Places, check_heads
 from attnlib.hopfield.descent import Energy, gradient
 from attnlib.hopfield.energy import hopfield_energy, relaxed
-
-
-@dataclass(frozen=True)
-class EnergyRecord:
-    """What a descent did, head by head: the module's output; the weights ``[*batch, heads, n, m]`` of the last step.
-
-    The states ``[steps + 1, *batch, heads, n, d]``, from the queries on, with their energies and gradient norms
-    ``[steps + 1, *batch, heads, n]``. Only the Hopfield energy has weights; they are None for another. A state that may attend
-    to nothing moves as if it saw everything here; the output has zeros in its place.
-
-    >>> walk = EnergyAttention(2, bare=True, beta=4, steps=3).explain(torch.tensor([[[0.6, 0.2]]]), torch.eye(2)[None])
-    >>> walk.energies.flatten()  # of the query, and after each step
-    tensor([-0.4460, -0.4887, -0.5033, -0.5049])
-    """
-
-    output: Float[Tensor, "*batch n dim"]
-    weights: Float[Tensor, "*batch heads n m"] | None
-    states: Float[Tensor, "steps *batch heads n d"]
-    energies: Float[Tensor, "steps *batch heads n"]
-    gradient_norms: Float[Tensor, "steps *batch heads n"]
+from attnlib.hopfield.records import EnergyRecord
 
 
 class EnergyAttention(Mixer):

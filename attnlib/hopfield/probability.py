@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import (
+from attnlib._core.checks import (
     Scalar,
     check_beta,
     check_count,
@@ -16,8 +16,8 @@ from attnlib._checks import (
     check_states,
     check_tensors,
 )
-from attnlib._numerics import boltzmann, soft_maximum, widened
-from attnlib._values import check_products, check_result
+from attnlib._core.numerics import boltzmann, soft_maximum, widened
+from attnlib._core.values import check_products, check_result
 from attnlib.hopfield.energy import hopfield_energy
 
 

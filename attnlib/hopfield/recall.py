@@ -2,43 +2,20 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_generator
-from attnlib._numerics import widened
-from attnlib._values import check_visible
+from attnlib._core.checks import check_choice, check_count, check_generator
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_visible
 from attnlib.hopfield.associative import Degree, check_dense, check_network, check_spins, pulls
+from attnlib.hopfield.records import Recall
 
 Mode = Literal["asynchronous", "synchronous"]
 """Spins one after the other, each seeing the changes before it, or all at once."""
-
-
-@dataclass(frozen=True)
-class Recall:
-    """Where states came to rest, with the evidence for each. Shapes: ``state [*batch, n, d]``, the others ``[*batch, n]``.
-
-    ``steps`` counts the sweeps that changed the state. ``period`` is 1 for a fixed point, 2 for a state that synchronous
-    sweeps take to another and back, and 0 where the sweeps ran out before either was seen.
-
-    >>> J = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
-    >>> apart = torch.tensor([[1.0, -1.0]])
-    >>> classical_recall(apart, J, mode="synchronous").period, classical_recall(apart, J).period  # a cycle, a fixed point
-    (tensor([2]), tensor([1]))
-    """
-
-    state: Float[Tensor, "*batch n d"]
-    steps: Int[Tensor, "*batch n"]
-    period: Int[Tensor, "*batch n"]
-
-    @property
-    def converged(self) -> Bool[Tensor, "*batch n"]:
-        """Whether the state is a fixed point, which one more sweep does not change."""
-        return self.period == 1
 
 
 def classical_recall(

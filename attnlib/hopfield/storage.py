@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_dtype, check_floating, check_generator
-from attnlib._extras import extra
+from attnlib._core.checks import check_count, check_dtype, check_floating, check_generator
+from attnlib._core.extras import extra
 from attnlib.hopfield.associative import Degree, check_spins
 from attnlib.hopfield.recall import Mode, dense_recall
 

@@ -1,33 +1,16 @@
 """Where attention among fixed memories changes its mind: couplings of the Potts picture, and the first split of any cloud."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_number, check_rows
-from attnlib._numerics import Mask, attention_average
-from attnlib._values import check_products, check_visible
+from attnlib._core.checks import check_count, check_number, check_rows
+from attnlib._core.numerics import Mask, attention_average
+from attnlib._core.values import check_products, check_visible
 from attnlib.hopfield.fixed_points import polish, settle
-
-
-@dataclass(frozen=True)
-class PottsCouplings:
-    r"""The couplings :math:`K = \beta |x|^2` at which rest among orthogonal memories of one length changes, in order.
-
-    ``spinodal``: a single pattern appears as a place of rest, with the ``lead`` :math:`p_1 - p_2` over the others' weights.
-    ``transition``: it is as deep as the average of all. ``stability``: the average is no valley any more.
-
-    >>> potts_couplings(2) == PottsCouplings(spinodal=2.0, lead=0.0, transition=2.0, stability=2.0)  # a magnet: all at once
-    True
-    """
-
-    spinodal: float
-    lead: float
-    transition: float
-    stability: float
+from attnlib.hopfield.records import PottsCouplings
 
 
 def potts_couplings(m: int) -> PottsCouplings:

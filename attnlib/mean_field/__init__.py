@@ -1,21 +1,28 @@
 """Mean-field theory: the response of coupled spins, from exact enumeration to deep implicit attention (chapter 4)."""
 
-from attnlib.mean_field.couplings import flat_couplings, sherrington_kirkpatrick, stable_scale, symmetric_couplings
+from attnlib.mean_field.couplings import (
+    flat_couplings,
+    sherrington_kirkpatrick,
+    stable_scale,
+    symmetric_couplings,
+)
 from attnlib.mean_field.gaussian import gaussian_response
-from attnlib.mean_field.ising import IsingRecord, exact_ising
-from attnlib.mean_field.iterate import FixedPoint
+from attnlib.mean_field.heat_bath import heat_bath
+from attnlib.mean_field.ising import exact_ising
 from attnlib.mean_field.mixer import MeanFieldAttention
 from attnlib.mean_field.priors import Binary, Prior
-from attnlib.mean_field.responses import MeanField, almeida_thouless
-from attnlib.mean_field.sampling import SampleRecord, heat_bath
-from attnlib.mean_field.solve import fixed_point
-from attnlib.mean_field.systems import MeanFieldRecord
+from attnlib.mean_field.records import (
+    IsingRecord,
+    MeanField,
+    MeanFieldRecord,
+    SampleRecord,
+)
+from attnlib.mean_field.stability import almeida_thouless
 from attnlib.mean_field.tap import adaptive_tap, naive_mean_field, tap
 from attnlib.mean_field.vectors import Gaussian, Spherical
 
 __all__ = [
     "Binary",
-    "FixedPoint",
     "Gaussian",
     "IsingRecord",
     "MeanField",
@@ -27,7 +34,6 @@ __all__ = [
     "adaptive_tap",
     "almeida_thouless",
     "exact_ising",
-    "fixed_point",
     "flat_couplings",
     "gaussian_response",
     "heat_bath",

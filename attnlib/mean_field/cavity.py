@@ -12,11 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlib._numerics import inverse_of
-from attnlib._values import in_forward_mode, refuted, transforming, verdict
+from attnlib._core.numerics import inverse_of
+from attnlib._core.values import in_forward_mode, refuted, transforming, verdict
 from attnlib.mean_field.couplings import block_diagonal
-from attnlib.mean_field.implicit import attach
-from attnlib.mean_field.solve import linear_solver
+from attnlib.solve import with_derivatives
 
 
 def as_blocks(V: Tensor, d: int, matrices: bool) -> Tensor:
@@ -66,7 +65,7 @@ def match(J: Tensor, C: Tensor, start: Tensor, safe: Tensor, matrices: bool, tol
             symmetric = (given + given.mT) / 2
             return (symmetric + _step(J, C, rest, symmetric, True)[0] / 2).flatten(-3)
 
-        return attach(image, V.flatten(-3), linear_solver(within, 2 * most, "error"), 100 * within).reshape(shape)
+        return with_derivatives(image, V.flatten(-3), tolerance=within, max_steps=2 * most).reshape(shape)
     if not matrices and not through:
         found: Tensor = _Matched.apply(rest, c, V, d)
         return found

@@ -5,84 +5,20 @@ components, ``[N * d, N * d]``, are what the solvers take: :func:`flat_couplings
 """
 
 import math
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import (
-    Scalar,
-    check_beta,
+from attnlib._core.checks import (
     check_count,
     check_dtype,
-    check_field,
     check_flag,
     check_floating,
     check_generator,
     check_number,
 )
-from attnlib._numerics import autocasting, widened
-from attnlib._values import check_finite, refuted
-
-
-@dataclass(frozen=True)
-class System:
-    """Couplings ``[*batch, n, n]`` and fields ``[*batch, n]`` with beta multiplied in, in single precision or better."""
-
-    couplings: Tensor
-    fields: Tensor
-    beta: Scalar
-    batch: tuple[int, ...]
-    n: int
-
-
-def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> System:
-    """Check couplings, fields and inverse temperature, and multiply them; raise as the public functions say."""
-    beta = check_couplings(J, h, beta, most)
-    n, batch, wide = J.shape[-1], tuple(J.shape[:-2]), widened(J)
-    factor = beta.to(wide.dtype) if isinstance(beta, Tensor) else beta
-    column = factor[..., None] if isinstance(factor, Tensor) else factor
-    field = wide.new_zeros(*batch, n) if h is None else widened(h).expand(*batch, n)
-    matrix = column[..., None] if isinstance(column, Tensor) else column
-    if isinstance(factor, Tensor) and factor.ndim:
-        factor = factor.expand(batch)
-    couplings = matrix / 2 * (wide + wide.mT) if isinstance(matrix, Tensor) else (wide + wide.mT).mul_(matrix / 2)
-    return System(couplings, column * field, factor, batch, n)
-
-
-def check_couplings(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> Scalar:
-    """Check couplings, fields and inverse temperature, and return the last; raise as the public functions say."""
-    check_floating(J=J)
-    if J.ndim < 2 or J.shape[-1] != J.shape[-2] or J.shape[-1] == 0:
-        raise ValueError(f"J has shape {tuple(J.shape)}; expected [*batch, n, n] with n >= 1")
-    n, batch = J.shape[-1], tuple(J.shape[:-2])
-    if most is not None and n > most:
-        raise ValueError(f"J has shape {tuple(J.shape)}; expected at most {most} spins: there are 2 ** n states")
-    (strong,) = check_finite(J=J)
-    slack = 8 * torch.finfo(J.dtype).eps * strong
-    if J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
-        raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
-    if refuted(lambda: not J.diagonal(dim1=-2, dim2=-1).any()):
-        raise ValueError("J couples a spin to itself; expected a zero diagonal")
-    beta = check_beta(beta, like=J, shape=batch)
-    if h is not None:
-        check_field("h", h, (*batch, n), J)
-    limit = torch.finfo(torch.promote_types(J.dtype, torch.float32)).max ** 0.25
-    (fields,) = (0.0,) if h is None else check_finite(h=h)
-    for name, large in (("J", strong), ("h", fields)):
-        hot = large if isinstance(beta, Tensor) else large * max(beta, 1.0)
-        if hot * n > limit:
-            raise ValueError(f"{name} and beta are too large, up to {hot:.2g}; expected at most {limit / n:.2g}")
-    if isinstance(beta, Tensor) and refuted(lambda: (beta.double() * (strong + fields) * n < limit).all()):
-        raise ValueError(f"beta is {beta}; expected numbers that keep beta times J and h below {limit / n:.2g}")
-    return beta
-
-
-def working(tensor: Tensor) -> AbstractContextManager[object]:
-    """Compute as if autocast were off: these equations are solved to many digits."""
-    return torch.autocast(tensor.device.type, enabled=False) if autocasting(tensor.device) else nullcontext()
+from attnlib._core.values import check_finite
 
 
 def sherrington_kirkpatrick(

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from attnlib._convergence import OnFailure, report_failure
-from attnlib._numerics import inverse_of
-from attnlib._values import check_result, verdict
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import inverse_of
+from attnlib._core.values import check_result, verdict
 from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, match, reduced, safe_start
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.mean_field.priors import Prior
-from attnlib.mean_field.responses import MeanField
-from attnlib.mean_field.solve import fixed_point
+from attnlib.mean_field.records import MeanField
+from attnlib.solve import fixed_point
 
 ReactionOf = Callable[[Tensor], tuple[Tensor | None, Tensor | None]]
 """From the magnetisations: V of each spin, and what its motion adds to ``Lambda - J``. None stands for zero."""

@@ -9,11 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_flag, check_floating
-from attnlib._numerics import widened
-from attnlib._values import check_finite, check_result, verdict
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar, check_flag, check_floating
+from attnlib._core.numerics import widened
+from attnlib._core.systems import check_couplings
+from attnlib._core.values import check_finite, check_result, verdict
 from attnlib.mean_field.cavity import diagonal_blocks
-from attnlib.mean_field.couplings import check_couplings, working
 from attnlib.mean_field.priors import check_prior
 from attnlib.mean_field.vectors import Gaussian
 

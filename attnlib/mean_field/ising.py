@@ -1,36 +1,21 @@
 """Ising systems solved exactly, by visiting all states: the oracle that every approximation is measured against."""
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from attnlib._checks import Scalar
-from attnlib._values import check_result
-from attnlib.mean_field.couplings import check_system, working
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar
+from attnlib._core.systems import check_system
+from attnlib._core.values import check_result
+from attnlib.mean_field.records import IsingRecord
 
 MOST = 20
 """The largest number of spins: a million states."""
 
 _STATES_AT_ONCE = 2**21
 """Systems are taken in groups with so many states in all, 16 MiB in float64."""
-
-
-@dataclass(frozen=True)
-class IsingRecord:
-    """An Ising system: free energy ``[*batch]``, magnetisations ``m [*batch, n]``, covariances ``chi [*batch, n, n]``.
-
-    ``m_i = <s_i>`` and ``chi_ij = <s_i s_j> - m_i m_j``, which is also the response of ``m_i`` to ``beta h_j``.
-
-    >>> exact_ising(torch.zeros(2, 2), torch.tensor([0.0, 50.0])).m
-    tensor([0., 1.])
-    """
-
-    free_energy: Float[Tensor, "*batch"]
-    m: Float[Tensor, "*batch n"]
-    chi: Float[Tensor, "*batch n n"]
 
 
 def exact_ising(J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0) -> IsingRecord:

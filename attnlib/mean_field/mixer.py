@@ -9,20 +9,20 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnlib._checks import Empty, Scalar, check_beta, check_choice, check_count, check_flag, check_number
-from attnlib._convergence import OnFailure
-from attnlib._numerics import differentiable
-from attnlib._values import check_result
-from attnlib.attention import Heads, Mixer, Places
-from attnlib.attention.heads import check_heads
-from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings, working
+from attnlib._core.autocast import working
+from attnlib._core.checks import Empty, Scalar, check_beta, check_choice, check_count, check_flag, check_number
+from attnlib._core.convergence import OnFailure
+from attnlib._core.numerics import differentiable
+from attnlib._core.systems import apart_by, together_by
+from attnlib._core.values import check_result
+from attnlib.attention import Heads, Mixer, Places, check_heads
+from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings
 from attnlib.mean_field.equations import Corrected, Equations, safe_length
 from attnlib.mean_field.gaussian import means
-from attnlib.mean_field.iterate import Method
 from attnlib.mean_field.priors import Prior, check_prior
-from attnlib.mean_field.solve import fixed_point
-from attnlib.mean_field.systems import MeanFieldRecord, apart_by, together_by
+from attnlib.mean_field.records import MeanFieldRecord
 from attnlib.mean_field.vectors import Gaussian
+from attnlib.solve import Method, fixed_point
 
 Onsager = Literal["exact", "none", "neural"]
 """What is taken off a spin's field for its own trace on the others: adaptive TAP's term, nothing, or what a network says."""

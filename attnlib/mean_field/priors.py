@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_floating
-from attnlib._numerics import differentiable
+from attnlib._core.checks import check_count, check_floating, check_kind
+from attnlib._core.numerics import differentiable
 
 Reaction = Literal["number", "matrix"]
 """What V is for a spin: a number times the identity, ``[*batch, n]``, or a symmetric matrix, ``[*batch, n, d, d]``."""
@@ -58,7 +58,7 @@ class Prior:
 
     def mean(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """Mean of each spin, ``[*batch, n, d]``, the gradient of :meth:`log_partition`. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
 
         def total(argument: Tensor) -> Tensor:
             return self.log_partition(argument, V).sum()
@@ -68,7 +68,7 @@ class Prior:
 
     def covariance(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """Covariance of each spin, ``[*batch, n, d, d]``, the Jacobian of :meth:`mean`. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         axes = torch.eye(self.d, dtype=field.dtype, device=field.device)
         rows = [torch.func.jvp(lambda b: self.mean(b, V), (field,), (axis.expand_as(field),))[1] for axis in axes]
         return torch.stack(rows, -1)
@@ -76,6 +76,15 @@ class Prior:
     def variance(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """Mean variance of the components, ``[*batch, n]``: trace of the covariance by d. Errors are those of :meth:`mean`."""
         return self.covariance(field, V).diagonal(dim1=-2, dim2=-1).mean(-1)
+
+    def check_fields(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> None:
+        """Raise a ValueError unless the fields are ``[*batch, n, d]`` and V fits them; values are not looked at."""
+        check_floating(field=field, **({} if V is None else {"V": V}))
+        if field.ndim < 2 or field.shape[-1] != self.d:
+            raise ValueError(f"field has shape {tuple(field.shape)}; expected [*batch, n, {self.d}]")
+        wanted = field.shape[:-1] if self.reaction == "number" else (*field.shape, self.d)
+        if V is not None and tuple(V.shape) != tuple(wanted):
+            raise ValueError(f"V has shape {tuple(V.shape)}; expected {tuple(wanted)}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.d})"
@@ -98,7 +107,7 @@ class Binary(Prior):
 
     def log_partition(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``ln cosh b + V/2``, ``[*batch, n]``. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         strength = field[..., 0].abs()
         near = torch.log1p(field[..., 0].clamp(-1, 1).sinh().square()) / 2
         value = torch.where(strength < 1, near, strength + torch.log1p(torch.exp(-2 * strength)) - math.log(2))
@@ -106,30 +115,19 @@ class Binary(Prior):
 
     def mean(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``tanh b``, ``[*batch, n, 1]``. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         return field.tanh()
 
     def covariance(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``1 / cosh^2 b``, ``[*batch, n, 1, 1]``, with its relative precision kept. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         decay = torch.exp(-2 * field.abs())
         return (4 * decay / (1 + decay).square()).unsqueeze(-1)
 
 
 def check_prior(prior: Prior, n: int | None = None) -> Prior:
     """Return the prior; raise unless it is one whose spins n components can be split into."""
-    if not isinstance(prior, Prior):
-        raise ValueError(f"prior is a {type(prior).__name__}; expected a Prior, such as Binary()")
+    check_kind("prior", prior, Prior, "a Prior, such as Binary()")
     if n is not None and n % prior.d:
         raise ValueError(f"prior has spins of {prior.d} components and J has {n} rows; expected a multiple of {prior.d}")
     return prior
-
-
-def check_spin_fields(prior: Prior, field: Tensor, V: Tensor | None) -> None:
-    """Raise unless the fields are ``[*batch, n, d]`` and V fits them; values are not looked at."""
-    check_floating(field=field, **({} if V is None else {"V": V}))
-    if field.ndim < 2 or field.shape[-1] != prior.d:
-        raise ValueError(f"field has shape {tuple(field.shape)}; expected [*batch, n, {prior.d}]")
-    wanted = field.shape[:-1] if prior.reaction == "number" else (*field.shape, prior.d)
-    if V is not None and tuple(V.shape) != tuple(wanted):
-        raise ValueError(f"V has shape {tuple(V.shape)}; expected {tuple(wanted)}")

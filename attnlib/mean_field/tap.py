@@ -9,13 +9,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_choice, check_count, check_field, check_number
-from attnlib._convergence import OnFailure
-from attnlib._values import refuted
-from attnlib.mean_field.couplings import System, check_system, working
+from attnlib._core.autocast import working
+from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_number
+from attnlib._core.convergence import OnFailure
+from attnlib._core.systems import System, check_system
+from attnlib._core.values import refuted
 from attnlib.mean_field.equations import Equations, ReactionOf, solved
 from attnlib.mean_field.priors import Binary, Prior, check_prior
-from attnlib.mean_field.responses import MeanField
+from attnlib.mean_field.records import MeanField
 
 
 def naive_mean_field(

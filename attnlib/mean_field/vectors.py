@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_count, check_floating, check_number
-from attnlib._numerics import inverse_of
-from attnlib._values import check_finite, check_result, refuted
+from attnlib._core.checks import check_count, check_floating, check_number
+from attnlib._core.numerics import inverse_of
+from attnlib._core.values import check_finite, check_result, refuted
 from attnlib.mean_field.bessel import log_bessel, ratio, ratio_and_slope
-from attnlib.mean_field.priors import Prior, Reaction, check_spin_fields
+from attnlib.mean_field.priors import Prior, Reaction
 
 
 class Gaussian(Prior):
@@ -75,7 +75,7 @@ class Gaussian(Prior):
 
     def log_partition(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``(b (Sigma^-1 - V)^-1 b - ln det(1 - Sigma V)) / 2``, ``[*batch, n]``. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         factor, column = self._tilted(field, V)
         whitened = torch.linalg.solve_triangular(factor, column, upper=False)[..., 0]
         value = whitened.square().sum(-1) / 2
@@ -86,13 +86,13 @@ class Gaussian(Prior):
 
     def mean(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``(Sigma^-1 - V)^-1 b``, ``[*batch, n, d]``. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         factor, column = self._tilted(field, V)
         return torch.cholesky_solve(column, factor)[..., 0]
 
     def covariance(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """``(Sigma^-1 - V)^-1``, ``[*batch, n, d, d]``. Errors: ValueError on other shapes."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         return inverse_of(self._tilted(field, V)[0])
 
 
@@ -122,7 +122,7 @@ class Spherical(Prior):
         self._order = self.d / 2 - 1
 
     def _square(self, field: Tensor, V: Tensor | None) -> Tensor:
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         return check_result(self.d * field.square().sum(-1), "field is")
 
     def log_partition(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:

@@ -1,10 +1,10 @@
 """Message passing: attention on graphs, beliefs, and signals from noisy measurements (chapter 6)."""
 
-from attnlib.message_passing.amp import AMPPath, AMPRecord, amp, amp_path
+from attnlib.message_passing.amp import amp, amp_path
 from attnlib.message_passing.beliefs import belief_propagation
-from attnlib.message_passing.chains import ChainRecord, chain_graph, forward_backward
+from attnlib.message_passing.chains import chain_graph, forward_backward
 from attnlib.message_passing.enumeration import exact_beliefs
-from attnlib.message_passing.evolution import EvolutionRecord, state_evolution
+from attnlib.message_passing.evolution import state_evolution
 from attnlib.message_passing.factors import FactorGraph, ising_graph, pairwise_graph
 from attnlib.message_passing.gather import edge_attention, edge_weights, segment_softmax
 from attnlib.message_passing.graphs import (
@@ -16,8 +16,15 @@ from attnlib.message_passing.graphs import (
     merge_edges,
     window_edges,
 )
-from attnlib.message_passing.messages import BeliefRecord
-from attnlib.message_passing.mixer import GraphAttention, GraphRecord
+from attnlib.message_passing.mixer import GraphAttention
+from attnlib.message_passing.records import (
+    AMPPath,
+    AMPRecord,
+    BeliefRecord,
+    ChainRecord,
+    EvolutionRecord,
+    GraphRecord,
+)
 from attnlib.message_passing.signals import Sparse
 
 __all__ = [

@@ -1,54 +1,19 @@
 """Approximate message passing: a signal from noisy linear measurements, and the term that remembers the previous iterate."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_count, check_number
-from attnlib._convergence import OnFailure, report_failure
-from attnlib._values import check_result, looking, refuted
+from attnlib._core.autocast import working
+from attnlib._core.checks import check_choice, check_count, check_number
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import kept
+from attnlib._core.values import check_result, looking, refuted, settled, through_steps
 from attnlib.mean_field import Prior
-from attnlib.mean_field.couplings import working
 from attnlib.message_passing.measurement import Measurement, Memory
-from attnlib.message_passing.settling import kept, settled, through_steps
-
-
-@dataclass(frozen=True)
-class AMPRecord:
-    """An estimate ``x [*batch, n]`` of a signal, and the evidence for it, ``[*batch]`` each.
-
-    ``tau2`` is the variance of the noise that each component is seen with in the end, ``|z|^2 / m``; ``residual`` the root mean
-    square of the last change of x, ``iterations`` the steps taken, ``converged`` whether the residual is within the tolerance.
-
-    >>> from attnlib.mean_field import Binary
-    >>> found = amp(torch.eye(2), torch.tensor([0.5, -2.0]), Binary())
-    >>> found.converged, found.residual < 1e-4
-    (tensor(True), tensor(True))
-    """
-
-    x: Float[Tensor, "*batch n"]
-    tau2: Float[Tensor, "*batch"]
-    residual: Float[Tensor, "*batch"]
-    iterations: Int[Tensor, "*batch"]
-    converged: Bool[Tensor, "*batch"]
-
-
-@dataclass(frozen=True)
-class AMPPath:
-    """All iterates of approximate message passing: ``x [*batch, steps + 1, n]`` from zero on, ``tau2 [*batch, steps + 1]``.
-
-    ``tau2[t]`` is ``|z|^2 / m`` of the residual that goes with ``x[t]``: the noise that the next denoiser is told of.
-
-    >>> from attnlib.mean_field import Binary
-    >>> amp_path(torch.eye(2), torch.tensor([1.0, -1.0]), Binary(), steps=1).tau2[0]
-    tensor(1.)
-    """
-
-    x: Float[Tensor, "*batch steps n"]
-    tau2: Float[Tensor, "*batch steps"]
+from attnlib.message_passing.records import AMPPath, AMPRecord
 
 
 def amp(

@@ -4,13 +4,14 @@ from contextlib import nullcontext
 
 import torch
 
-from attnlib._checks import check_choice, check_count, check_number
-from attnlib._convergence import OnFailure, report_failure
-from attnlib._values import looking, refuted
-from attnlib.mean_field.couplings import working
+from attnlib._core.autocast import working
+from attnlib._core.checks import check_choice, check_count, check_kind, check_number
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import kept
+from attnlib._core.values import looking, refuted, settled, through_steps
 from attnlib.message_passing.factors import FactorGraph
-from attnlib.message_passing.messages import BeliefRecord, Messages, check_graph
-from attnlib.message_passing.settling import kept, settled, through_steps
+from attnlib.message_passing.messages import Messages
+from attnlib.message_passing.records import BeliefRecord
 
 
 def belief_propagation(
@@ -68,7 +69,8 @@ def belief_propagation(
         max_sweeps = check_count("max_sweeps", max_sweeps)
     if tolerance is not None:
         tolerance = check_number("tolerance", tolerance, above=0)
-    messages = Messages(check_graph(graph))
+    check_kind("graph", graph, FactorGraph, "a FactorGraph")
+    messages = Messages(graph)
     eps = torch.finfo(messages.tables[0].dtype).eps
     tolerance = check_number("tolerance", 64 * eps if tolerance is None else tolerance, least=eps)
     if max_sweeps is None:

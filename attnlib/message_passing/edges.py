@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlib._checks import Scalar
-from attnlib._numerics import capped, differentiable, filled, is_limit
-from attnlib._values import in_forward_mode, looking, transforming, verdict
+from attnlib._core.checks import Scalar
+from attnlib._core.numerics import capped, differentiable, filled, is_limit
+from attnlib._core.values import in_forward_mode, looking, transforming, verdict
 from attnlib.message_passing.graphs import check_edges, in_order
 
 

@@ -6,11 +6,13 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from attnlib._numerics import widened
-from attnlib._values import check_result, refuted
-from attnlib.mean_field.couplings import working
+from attnlib._core.autocast import working
+from attnlib._core.checks import check_kind
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_result, refuted
 from attnlib.message_passing.factors import FactorGraph
-from attnlib.message_passing.messages import BeliefRecord, check_graph, log_sum
+from attnlib.message_passing.messages import log_sum
+from attnlib.message_passing.records import BeliefRecord
 
 MOST = 2**22
 """The largest number of states of all variables together."""
@@ -41,7 +43,7 @@ def exact_beliefs(graph: FactorGraph) -> BeliefRecord:
     >>> exact_beliefs(triangle).factor_beliefs[1][0, 1, 1]
     tensor(0.4037)
     """
-    graph = check_graph(graph)
+    check_kind("graph", graph, FactorGraph, "a FactorGraph")
     states = math.prod(graph.states)
     if states > MOST:
         raise ValueError(f"graph has {states:.3g} states in all; expected at most {MOST}")

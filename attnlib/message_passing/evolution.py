@@ -1,32 +1,16 @@
 """State evolution: what approximate message passing will do at each step, known before it is run."""
 
 import math
-from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from attnlib._checks import check_count, check_dtype, check_number
+from attnlib._core.checks import check_count, check_dtype, check_kind, check_number
 from attnlib.mean_field import Prior
-from attnlib.mean_field.priors import check_prior
+from attnlib.message_passing.records import EvolutionRecord
 from attnlib.message_passing.signals import seen_as_field
 
 _MOST = 2**20
 """Points of an integral at most."""
-
-
-@dataclass(frozen=True)
-class EvolutionRecord:
-    """Predicted for each step from the start on: ``tau2 [steps + 1]`` and the mean squared error ``mse [steps + 1]``.
-
-    >>> from attnlib.mean_field import Binary
-    >>> state_evolution(Binary(), 0.5, 0.1, steps=3).mse.shape
-    torch.Size([4])
-    """
-
-    tau2: Float[Tensor, "steps"]
-    mse: Float[Tensor, "steps"]
 
 
 def state_evolution(
@@ -61,7 +45,8 @@ def state_evolution(
     >>> state_evolution(Binary(), 0.8, 0.04, steps=3).mse
     tensor([1.0000, 0.5282, 0.3354, 0.2064])
     """
-    if check_prior(prior).d != 1:
+    check_kind("prior", prior, Prior, "a Prior, such as Binary()")
+    if prior.d != 1:
         raise ValueError(f"prior is {prior!r}, with {prior.d} components; expected one")
     delta, noise = check_number("delta", delta, above=0), check_number("noise", noise, above=0)
     steps, dtype = check_count("steps", steps), check_dtype(dtype)

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor
 
-from attnlib._checks import (
+from attnlib._core.autocast import working
+from attnlib._core.checks import (
     WHOLE,
     Empty,
     Scalar,
@@ -18,9 +19,8 @@ from attnlib._checks import (
     check_states,
     check_tensors,
 )
-from attnlib._numerics import widened
-from attnlib._values import check_finite, check_result, looking, verdict
-from attnlib.mean_field.couplings import working
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_finite, check_result, looking, verdict
 from attnlib.message_passing.edges import Edges, edge_dots, edge_softmax, edge_sums
 from attnlib.message_passing.graphs import verdict_range
 

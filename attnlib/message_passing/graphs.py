@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Int, Integer
 from torch import Tensor
 
-from attnlib._checks import WHOLE, check_count, check_device, check_flag, check_tensors
-from attnlib._values import check_visible, looking, verdict
+from attnlib._core.checks import WHOLE, check_count, check_device, check_flag, check_tensors
+from attnlib._core.values import check_visible, looking, verdict
 
 
 def complete_edges(

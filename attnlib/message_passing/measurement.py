@@ -6,14 +6,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnlib._checks import check_choice, check_floating
-from attnlib._convergence import OnFailure
-from attnlib._numerics import differentiable, widened
-from attnlib._values import check_finite, check_products
+from attnlib._core.checks import check_choice, check_floating, check_kind
+from attnlib._core.convergence import OnFailure
+from attnlib._core.numerics import differentiable, widened
+from attnlib._core.values import check_finite, check_products
 from attnlib.mean_field import Prior
-from attnlib.mean_field.priors import check_prior
-from attnlib.message_passing.settling import with_derivatives
 from attnlib.message_passing.signals import seen_as_field
+from attnlib.solve import with_derivatives
 
 _LEAST = 1e-14
 """What the noise is at least, compared with the mean square of a component: without any, the field would be infinite."""
@@ -38,7 +37,8 @@ class Measurement:
         check_floating(A=A, y=y)
         if A.ndim < 2 or 0 in A.shape[-2:] or tuple(y.shape) != tuple(A.shape[:-1]):
             raise ValueError(f"A has shape {tuple(A.shape)} and y {tuple(y.shape)}; expected [*batch, m, n] and [*batch, m]")
-        if check_prior(prior).d != 1:
+        check_kind("prior", prior, Prior, "a Prior, such as Binary()")
+        if prior.d != 1:
             raise ValueError(f"prior is {prior!r}, with {prior.d} components; expected one")
         check_choice("onsager", onsager, ("previous", "same", "none"))
         check_products("A", A, "y", y.unsqueeze(-2))
@@ -65,7 +65,9 @@ class Measurement:
         def again(both: Tensor) -> Tensor:
             return torch.cat(self.step(*both.split(sizes, -1)), -1)
 
-        x, z = with_derivatives(again, torch.cat([x, z], -1), max_steps, on_failure).split(sizes, -1)
+        both = torch.cat([x, z], -1)
+        both = with_derivatives(again, both, max_steps=max_steps, sweeps=max_steps, on_failure=on_failure)
+        x, z = both.split(sizes, -1)
         return x, z
 
     def step(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,41 +1,14 @@
 """The messages of a factor graph: a sweep, what is believed after it, and how settled messages move with the tables."""
 
-from dataclasses import dataclass
-
 import torch
-from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._convergence import OnFailure
-from attnlib._numerics import widened
-from attnlib._values import check_result, refuted
+from attnlib._core.convergence import OnFailure
+from attnlib._core.numerics import widened
+from attnlib._core.values import check_result, refuted
 from attnlib.message_passing.factors import FactorGraph
-from attnlib.message_passing.settling import with_derivatives
-
-
-@dataclass(frozen=True)
-class BeliefRecord:
-    """Marginals of a factor graph, believed or exact, and how far they can be trusted.
-
-    ``beliefs [*batch, variables, states]`` are those of each variable, with zeros where a variable has fewer states than
-    another; ``factor_beliefs`` those of each factor, one tensor ``[*batch, factors, *states]`` for each group of the graph.
-    ``log_partition [*batch]`` is ``ln Z``, of belief propagation minus the Bethe free energy. ``residual [*batch]`` is the
-    largest change that one more sweep makes in a message, a probability; ``iterations [*batch]`` the sweeps made;
-    ``converged [*batch]`` whether the residual is within the tolerance.
-
-    >>> from attnlib.message_passing import belief_propagation, ising_graph
-    >>> found = belief_propagation(ising_graph(torch.tensor([[0.0, 1.0], [1.0, 0.0]])))
-    >>> found.beliefs, found.iterations
-    (tensor([[0.5000, 0.5000],
-            [0.5000, 0.5000]]), tensor(1))
-    """
-
-    beliefs: Float[Tensor, "*batch variables states"]
-    factor_beliefs: tuple[Float[Tensor, "..."], ...]
-    log_partition: Float[Tensor, "*batch"]
-    residual: Float[Tensor, "*batch"]
-    iterations: Int[Tensor, "*batch"]
-    converged: Bool[Tensor, "*batch"]
+from attnlib.message_passing.records import BeliefRecord
+from attnlib.solve import with_derivatives
 
 
 class Messages:
@@ -79,7 +52,13 @@ class Messages:
             now = torch.where(possible, flat.view_as(nu), -torch.inf)
             return torch.where(possible, self.damped(now, self.sweep(now), damping), 0.0).flatten(-2)
 
-        flat = with_derivatives(again, torch.where(possible, nu, 0.0).flatten(-2), max_sweeps, on_failure)
+        flat = with_derivatives(
+            again,
+            torch.where(possible, nu, 0.0).flatten(-2),
+            max_steps=max_sweeps,
+            sweeps=max_sweeps,
+            on_failure=on_failure,
+        )
         return torch.where(possible, flat.view_as(nu), -torch.inf)
 
     def to_factors(self, nu: Tensor) -> Tensor:
@@ -155,10 +134,3 @@ def log_sum(terms: Tensor, axes: list[int]) -> Tensor:
     total = (terms - top).exp().sum(axes)
     some = total > 0
     return torch.where(some, torch.where(some, total, 1.0).log() + top.squeeze(axes), -torch.inf)
-
-
-def check_graph(graph: FactorGraph) -> FactorGraph:
-    """Return the graph; raise unless it is a :class:`FactorGraph`."""
-    if not isinstance(graph, FactorGraph):
-        raise ValueError(f"graph is a {type(graph).__name__}; expected a FactorGraph")
-    return graph

@@ -1,41 +1,19 @@
 """Attention on a graph, as a mixer."""
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 from torch.nn.functional import dropout as drop
 
-from attnlib._checks import Empty, Scalar, check_field, check_tensors
-from attnlib._numerics import attention_average, attention_weights_of, filled
-from attnlib._values import check_result
-from attnlib.attention import Heads, Mixer, Places
-from attnlib.attention.heads import check_heads
-from attnlib.mean_field.couplings import working
+from attnlib._core.autocast import working
+from attnlib._core.checks import Empty, Scalar, check_field, check_tensors
+from attnlib._core.numerics import attention_average, attention_weights_of, filled
+from attnlib._core.values import check_result
+from attnlib.attention import Heads, Mixer, Places, check_heads
 from attnlib.message_passing.edges import Edges, edge_dots, edge_softmax, edge_sums
 from attnlib.message_passing.gather import fill_empty
 from attnlib.message_passing.graphs import check_edges
-
-
-@dataclass(frozen=True)
-class GraphRecord:
-    """What attention on a graph did: the module's output, and the weights and scores of each edge.
-
-    With an ``edge_index`` weights and scores are ``[*batch, heads, edges]``, in its order; without, ``[*batch, heads, n, m]``.
-    Scores are before beta, without biases, in single precision or better. Query, key and value are per head.
-
-    >>> ring = torch.tensor([[1, 2, 0], [0, 1, 2]])
-    >>> GraphAttention(8, heads=2).explain(torch.zeros(1, 3, 8), edge_index=ring).weights.shape
-    torch.Size([1, 2, 3])
-    """
-
-    output: Float[Tensor, "*batch n dim"]
-    weights: Float[Tensor, "..."]
-    scores: Float[Tensor, "..."]
-    query: Float[Tensor, "*batch heads n d"]
-    key: Float[Tensor, "*batch heads m d"]
-    value: Float[Tensor, "*batch heads m d"]
+from attnlib.message_passing.records import GraphRecord
 
 
 class GraphAttention(Mixer):

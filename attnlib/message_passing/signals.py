@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_number
+from attnlib._core.checks import check_number
 from attnlib.mean_field import Prior
-from attnlib.mean_field.priors import check_spin_fields
 
 
 class Sparse(Prior):
@@ -58,7 +57,7 @@ class Sparse(Prior):
 
     def _posterior(self, field: Tensor, V: Tensor | None, *, chance: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Log odds, or chance, of not being zero, and mean and variance then, each ``[*batch, n]``."""
-        check_spin_fields(self, field, V)
+        self.check_fields(field, V)
         b = field[..., 0]
         shrink = torch.ones_like(b) if V is None else 1 - V * self.prior_variance
         spread = self.prior_variance / shrink

@@ -1,7 +1,13 @@
 """Softmax as a Boltzmann distribution over scores (chapter 1)."""
 
-from attnlib.softmax.online import PartialSoftmax, merge, online_softmax, partial_softmax
-from attnlib.softmax.random_energy import RandomEnergy, freezing_scale, freezing_width, random_energy, relative_spread
+from attnlib.softmax.online import merge, online_softmax, partial_softmax
+from attnlib.softmax.random_energy import (
+    freezing_scale,
+    freezing_width,
+    random_energy,
+    relative_spread,
+)
+from attnlib.softmax.records import PartialSoftmax, RandomEnergy
 from attnlib.softmax.weights import (
     effective_number,
     entropy,

@@ -1,49 +1,15 @@
 """Softmax over keys that arrive in parts: what to remember of each part, and how two parts merge."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._checks import check_floating, check_number, check_tensors, check_vectors
-from attnlib._numerics import boltzmann, capped, widened
-from attnlib._values import check_finite, check_result
-
-
-@dataclass(frozen=True)
-class PartialSoftmax:
-    """What softmax attention over some of the keys leaves behind; nothing else is needed to add more keys.
-
-    The average ``[*batch, n, c]``; the largest score ``top [*batch, n]``; ``log_sum [*batch, n]``, the logarithm of the sum of
-    the Boltzmann factors relative to the largest; and beta. The largest score is kept apart so that large scores do not round
-    away what distinguishes two parts. Half precision is kept as float32 here, so that merging does not round either.
-
-    >>> part = partial_softmax(torch.zeros(1, 4), torch.arange(8.0).reshape(4, 2))
-    >>> part.average, part.log_partition  # the mean of the rows, and ln 4
-    (tensor([[3., 4.]]), tensor([1.3863]))
-    """
-
-    average: Float[Tensor, "*batch n c"]
-    top: Float[Tensor, "*batch n"]
-    log_sum: Float[Tensor, "*batch n"]
-    beta: float | int = 1.0
-
-    def __post_init__(self) -> None:
-        check_floating(average=self.average, top=self.top, log_sum=self.log_sum)
-        shape = tuple(self.average.shape)
-        if not shape or not shape[:-1] == self.top.shape == self.log_sum.shape:
-            shapes = f"average has shape {shape}, top {tuple(self.top.shape)}, log_sum {tuple(self.log_sum.shape)}"
-            raise ValueError(f"{shapes}; expected [*batch, n, c], [*batch, n], [*batch, n]")
-        check_finite(average=self.average, top=self.top, log_sum=self.log_sum)
-        check_number("beta", self.beta, above=0)
-
-    @property
-    def log_partition(self) -> Float[Tensor, "*batch n"]:
-        """The logarithm of the sum of all Boltzmann factors, ``[*batch, n]``."""
-        value = float(self.beta) * widened(self.top) + widened(self.log_sum)
-        return check_result(value.to(self.top.dtype), "beta and the scores are")
+from attnlib._core.checks import check_floating, check_kind, check_number, check_tensors, check_vectors
+from attnlib._core.numerics import boltzmann, capped, widened
+from attnlib._core.values import check_finite, check_result
+from attnlib.softmax.records import PartialSoftmax
 
 
 def partial_softmax(
@@ -98,8 +64,7 @@ def merge(first: PartialSoftmax, second: PartialSoftmax) -> PartialSoftmax:
     tensor([[0.0900, 0.2447, 0.6652]])
     """
     for name, part in (("first", first), ("second", second)):
-        if not isinstance(part, PartialSoftmax):
-            raise ValueError(f"{name} is a {type(part).__name__}; expected a PartialSoftmax")
+        check_kind(name, part, PartialSoftmax, "a PartialSoftmax")
     check_floating(first=first.average, second=second.average)
     if first.average.shape != second.average.shape:
         shapes = f"first has averages of shape {tuple(first.average.shape)}, second of {tuple(second.average.shape)}"

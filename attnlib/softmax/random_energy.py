@@ -2,16 +2,16 @@
 
 import math
 import sys
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Scalar, check_beta, check_choice, check_count, check_floating, check_number, check_vectors
-from attnlib._numerics import open_mask, widened
-from attnlib._values import check_result, check_visible, refuted
+from attnlib._core.checks import Scalar, check_beta, check_choice, check_count, check_floating, check_number, check_vectors
+from attnlib._core.numerics import open_mask, widened
+from attnlib._core.values import check_result, check_visible, refuted
+from attnlib.softmax.records import RandomEnergy
 
 WIDEST = 40.0
 """The integrals of :func:`random_energy` take four seconds at this standard deviation and grow with its square."""
@@ -113,26 +113,6 @@ def _rate(beta: float | int) -> float:
         return beta**2 / 2 - beta**4 / 4 + beta**6 / 9
     cold = min(beta, 30.0)  # where the rate is ln 2 to double precision
     return cold * math.tanh(cold) - math.log1p(math.sinh(cold) ** 2) / 2
-
-
-@dataclass(frozen=True)
-class RandomEnergy:
-    """Averages over Gaussian scores: log_partition ``E ln Z``, entropy ``E H``, participation ``E Y2``, each ``[*batch]``.
-
-    Also participation_variance, ``Var Y2`` from one draw of the scores to the next. Where the weights are frozen it does not
-    vanish as m grows.
-
-    >>> at = random_energy(128, 3.0)  # close to where 128 scores freeze
-    >>> round(at.participation.item(), 3), round(at.entropy.exp().item(), 1)
-    (0.267, 8.8)
-    >>> round(at.participation_variance.sqrt().item(), 3)  # the deviation is nearly as large as the mean
-    0.194
-    """
-
-    log_partition: Float[Tensor, "*batch"]
-    entropy: Float[Tensor, "*batch"]
-    participation: Float[Tensor, "*batch"]
-    participation_variance: Float[Tensor, "*batch"]
 
 
 def random_energy(m: int, sigma: Float[Tensor, "*batch"] | float | int) -> RandomEnergy:

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnlib._checks import Empty, Scalar, check_beta, check_vectors
-from attnlib._numerics import boltzmann, capped, column, open_mask, soft_maximum, widened
-from attnlib._values import check_result, refuted
+from attnlib._core.checks import Empty, Scalar, check_beta, check_vectors
+from attnlib._core.numerics import boltzmann, capped, column, open_mask, soft_maximum, widened
+from attnlib._core.values import check_result, refuted
 
 
 def softmax(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnlib.exercises import Verdict
+from attnlib.course.exercises import Verdict
 from classroom.master import Master
 from classroom.question import Arguments, ByHand, Question
 from classroom.runner import packed, unpacked

@@ -8,7 +8,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from attnlib.exercises import Exercise, Mistake, Verdict, verdict
+from attnlib.course.exercises import Exercise, Mistake, Verdict, verdict
 from classroom.runner import packed
 
 Arguments = tuple[object, ...]

@@ -1,0 +1,119 @@
+"""Fixed points of any map, with derivatives that store no steps."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnlib._core.checks import check_choice, check_count, check_floating, check_number
+from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import differentiable
+from attnlib._core.values import check_finite, in_forward_mode, looking, transforming, verdict
+from attnlib.solve.derivatives import linear_solver
+from attnlib.solve.implicit import attach
+from attnlib.solve.iterate import FixedPoint, Iterate, Method, followed
+
+
+def fixed_point(
+    function: Callable[[Tensor], Tensor],
+    start: Float[Tensor, "*batch k"],
+    *,
+    method: Method = "damped",
+    step: float | int | Callable[[Tensor], Tensor] = 1.0,
+    tolerance: float | int | None = None,
+    max_steps: int = 200,
+    memory: int = 5,
+    ridge: float | int = 1e-10,
+    on_failure: OnFailure = "error",
+) -> FixedPoint:
+    r"""Solve ``z = f(z)`` for each sample, and differentiate the solution by the implicit function theorem.
+
+    .. math:: \frac{dz}{d\theta} = \Big(1 - \frac{\partial f}{\partial z}\Big)^{-1} \frac{\partial f}{\partial \theta}
+
+    A sample that has converged is not moved any more, so that its solution does not depend on who else is in the batch.
+    The iterations leave nothing behind: memory does not grow with their number. The solution differentiates with respect to
+    everything that the function closes over, as often as the function itself does; not with respect to the start.
+
+    Where no value can be seen (compiling, under ``vmap``, on the meta device) and under the transforms of ``torch.func``,
+    all ``max_steps`` are taken, also by a sample that has converged, nothing is raised, and derivatives go through the steps;
+    with ``"anderson"``, whose steps lose their meaning near the solution, through two steps of Newton's method from there.
+
+    Args:
+        function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
+        start: where to start, ``[*batch, k]``, finite. It is not changed.
+        method: ``"damped"`` (default; the cheapest step, and the quickest for maps that contract well), ``"anderson"`` (for
+            slow ones), or ``"newton"`` (few steps, each with k derivatives of the map and an equation of k unknowns).
+        step: how far to go towards the image, a number above 0, or a function of the state that gives one for each sample,
+            ``[*batch]``, asked right after the map itself; Newton's own step is whole.
+        tolerance: a sample is done when no component of ``f(z) - z`` is larger than this times one plus the largest of z;
+            default the dtype's precision to the power 2/3, 4e-11 in float64.
+        max_steps: evaluations of the map allowed.
+        memory: how many earlier states Anderson combines.
+        ridge: what is added to the diagonal of Anderson's Gram matrix, relative to it.
+        on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries
+            iterations and residual; or ``"warn"``, and the best state seen is returned, with ``converged`` False.
+
+    Returns:
+        :class:`FixedPoint`.
+
+    Raises:
+        ValueError: a start that is not ``[*batch, k]`` or not finite, a function that changes shape or dtype, settings out of
+            range.
+
+    Source: Bai, Kolter and Koltun 2019 for the derivative; Walker and Ni 2011 for Anderson's method.
+
+    >>> found = fixed_point(torch.cos, torch.zeros(2, 1, dtype=torch.float64))
+    >>> found.solution[0], found.converged
+    (tensor([0.7391], dtype=torch.float64), tensor([True, True]))
+    """
+    check_floating(start=start)
+    if start.ndim < 1 or start.shape[-1] == 0:
+        raise ValueError(f"start has shape {tuple(start.shape)}; expected [*batch, k] with k >= 1")
+    check_finite(start=start)
+    if not callable(function):
+        raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
+    check_choice("method", method, ("damped", "anderson", "newton"))
+    check_choice("on_failure", on_failure, ("error", "warn"))
+    if not callable(step):
+        step = check_number("step", step, above=0)
+    default = torch.finfo(start.dtype).eps ** (2 / 3)
+    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    max_steps, memory = check_count("max_steps", max_steps), check_count("memory", memory, least=1)
+    ridge = check_number("ridge", ridge, above=0)
+    start = differentiable(start).detach()
+    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
+    through = blind and (torch.is_grad_enabled() or transforming())
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through)
+
+    def checked(state: Tensor) -> Tensor:
+        image = function(state)
+        if not isinstance(image, Tensor) or image.shape != state.shape or image.dtype != state.dtype:
+            came = f"{image.dtype} {tuple(image.shape)}" if isinstance(image, Tensor) else f"a {type(image).__name__}"
+            raise ValueError(f"function returned {came}; expected {state.dtype} {tuple(state.shape)}, as it got")
+        return image
+
+    if blind:
+        return iterate(checked, start)
+    with torch.no_grad():
+        found = iterate(checked, start)
+    if not found.converged.all():
+        failed = int((~found.converged).sum())
+        report_failure(
+            f"{failed} of {found.converged.numel()} samples did not converge in {max_steps} steps by {method}: a residual of "
+            f"{found.residual.max():.2g} is left; expected at most {tolerance:.2g} times one plus the largest component",
+            iterations=max_steps,
+            residual=found.residual.max().item(),
+            on_failure=on_failure,
+        )
+    if in_forward_mode():
+        moving = followed(checked, found.solution.detach(), found.converged)
+        return FixedPoint(moving, found.residual.detach(), found.iterations, found.converged)
+    if not torch.is_grad_enabled():
+        return found
+    return FixedPoint(
+        attach(checked, found.solution, linear_solver(tolerance, max_steps, on_failure), 100 * tolerance),
+        found.residual,
+        found.iterations,
+        found.converged,
+    )

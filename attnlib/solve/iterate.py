@@ -1,0 +1,134 @@
+"""Damped, Anderson and Newton iteration towards a fixed point, sample by sample, without checks."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attnlib._core.values import in_forward_mode, looking, no_value_checks, verdict
+from attnlib.solve.implicit import Map
+
+Method = Literal["damped", "anderson", "newton"]
+"""Steps of a fixed length towards the image; combinations of the last few; or solutions of the linearised equation."""
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """A fixed point and the evidence for it: solution ``[*batch, k]``, and for each sample what it took.
+
+    ``residual [*batch]`` is the largest component of ``f(z) - z`` at exactly the solution returned, ``iterations [*batch]`` the
+    evaluations of ``f`` until then, ``converged [*batch]`` whether the residual is within the tolerance.
+
+    >>> from attnlib.solve import fixed_point
+    >>> found = fixed_point(lambda z: z / 2 + 1, torch.zeros(1), method="newton")
+    >>> found.solution, found.iterations
+    (tensor([2.]), tensor(2))
+    """
+
+    solution: Float[Tensor, "*batch k"]
+    residual: Float[Tensor, "*batch"]
+    iterations: Int[Tensor, "*batch"]
+    converged: Bool[Tensor, "*batch"]
+
+
+@dataclass
+class Iterate:
+    """The settings of an iteration; to call it is to iterate. (Not frozen: torch 2.6 does not trace how one is made.)"""
+
+    method: Method
+    step: float | int | Callable[[Tensor], Tensor]
+    tolerance: float | int
+    max_steps: int
+    memory: int
+    ridge: float | int
+    through: bool = False
+    """Derivatives go through the steps. So a sample that is done goes on: its state knew the solution, not how it moves."""
+
+    def __call__(self, function: Map, state: Tensor) -> FixedPoint:
+        """The best state seen of each sample, ``[*batch, k]``, and what it took."""
+        best, least = state, torch.full_like(state[..., 0], float("inf"))
+        done = torch.zeros_like(least, dtype=torch.bool)
+        iterations = torch.zeros_like(done, dtype=torch.int64)
+        states: list[Tensor] = []
+        errors: list[Tensor] = []
+        goes_on = self.through and self.method != "anderson"
+        for _ in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
+            error = function(state) - state
+            iterations = iterations + ~done
+            residual = error.abs().amax(-1)
+            better = ~done & (residual < least)  # False where it is not a number
+            best = torch.where(better[..., None], state, best)
+            least = torch.where(better, residual, least)
+            done = done | (better & (residual <= self.tolerance * (1 + state.abs().amax(-1))))
+            if not self.through and verdict(partial(torch.all, done)):
+                break
+            length = self.step(state)[..., None] if callable(self.step) else self.step
+            if self.method == "newton":
+                move = newton(function, state, error)
+            elif self.method == "anderson":
+                states, errors = [*states, state][-self.memory - 1 :], [*errors, error][-self.memory - 1 :]
+                move = self._anderson(states, errors, length)
+            else:
+                move = length * error
+            held = ~torch.isfinite(move.abs().amax(-1, keepdim=True))
+            if not goes_on:
+                held = held | done[..., None]
+            state = torch.where(held, best, state + move)
+        if goes_on:  # the solution stays what its residual was measured at; only how it moves is that of the last state
+            best = torch.where(done[..., None], best.detach() + (state - state.detach()), best)
+        elif self.through:
+            best = followed(function, best.detach(), done)
+        return FixedPoint(best, torch.where(least.isfinite(), least, torch.finfo(least.dtype).max), iterations, done)
+
+    def _anderson(self, states: list[Tensor], errors: list[Tensor], step: float | int | Tensor) -> Tensor:
+        """The step from the newest state to the best combination of the last ones, as far as they are known linearly."""
+        newest = step * errors[-1]
+        if len(states) == 1:
+            return newest
+        moved = torch.stack([b - a for a, b in pairwise(states)], -2)  # [*batch, memory, k]
+        changed = torch.stack([b - a for a, b in pairwise(errors)], -2)
+        size = changed.norm(dim=-1, keepdim=True)
+        size = torch.where(size > 0, size, 1.0)  # unit rows: the ridge is relative to the Gram matrix's diagonal
+        moved, changed = moved / size, changed / size
+        eye = torch.eye(len(states) - 1, dtype=newest.dtype, device=newest.device)
+        ridge = max(self.ridge, 4 * torch.finfo(newest.dtype).eps)
+        factor, failed = torch.linalg.cholesky_ex(changed @ changed.mT + ridge * eye)
+        share = torch.cholesky_solve(changed @ errors[-1][..., None], factor)
+        combined = newest - (moved.mT @ share)[..., 0] - step * (changed.mT @ share)[..., 0]
+        return torch.where((failed == 0)[..., None], combined, newest)
+
+
+def newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = None) -> Tensor:
+    """Solve the linearised equation, one sample at a time: batched LU hangs with two threads. Elsewhere, go to the image."""
+    k = state.shape[-1]
+    axes = torch.eye(k, dtype=state.dtype, device=state.device)
+    along = [axis.expand_as(state) for axis in axes]
+    with no_value_checks() if looking() else nullcontext():
+        if in_forward_mode():  # torch does not nest it
+            pull = torch.func.vjp(function, state)[1]
+            jacobian = torch.stack([pull(axis)[0] for axis in along], -2)
+        else:
+            jacobian = torch.stack([torch.func.jvp(function, (state,), (axis,))[1] for axis in along], -1)
+    matrix = axes - jacobian
+    if where is not None:
+        matrix = torch.where(where[..., None, None], matrix, axes)
+    rows = zip(matrix.reshape(-1, k, k), error.reshape(-1, k), strict=True)
+    moves = [torch.linalg.solve_ex(one, row)[0] for one, row in rows]
+    return torch.stack(moves).reshape(error.shape) if moves else error
+
+
+def followed(function: Map, solution: Tensor, solved: Tensor) -> Tensor:
+    """Solutions with their derivatives.
+
+    A step of Newton's method from a solution moves it by no more than what was left, and has its first derivatives; a second
+    step has the second ones.
+    """
+    for _ in range(2):
+        solution = solution + newton(function, solution, function(solution) - solution, solved)
+    return solution

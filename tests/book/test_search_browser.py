@@ -1,0 +1,179 @@
+"""Search: sections are found by words, signs and names, by mouse, keyboard and phone, on a server and from a file."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import book_search
+import pytest
+from helpers import site
+from helpers.built_book import PAGES, Book, parsed
+
+pytestmark = site.pytestmark
+
+
+def sections(book: Book) -> list[Any]:
+    script = (book.html / "_static/sections.js").read_text(encoding="utf-8")
+    return json.loads(script.removeprefix("window.bookSections = ").removesuffix(";\n"))
+
+
+def asked(page: Any, query: str) -> list[tuple[str, str, str]]:
+    """What the open search finds: addresses, headings, excerpts."""
+    field = page.locator("form.bd-search input:visible")
+    field.fill(query)
+    page.wait_for_function(
+        "[...document.querySelectorAll('.found-count')].some(said => said.checkVisibility() && said.textContent)"
+    )
+    return page.evaluate(
+        """() => [...document.querySelectorAll('ol.found a')].filter(link => link.checkVisibility()).map(link =>
+        [link.href, link.querySelector('.found-heading').textContent, link.querySelector('.found-text').textContent])"""
+    )
+
+
+def opened(tab: site.Tab, path: str = site.CHAPTER) -> Any:
+    page = tab.open(path)
+    page.keyboard.press("Control+k")
+    page.locator("#pst-search-dialog input").wait_for()
+    return page
+
+
+def test_every_section_is_in_the_list_once_and_its_place_is_there(book):
+    found = sections(book)
+    assert [page for page, _, _ in found] == sorted(PAGES)
+    for page, title, parts in found:
+        html = parsed(book.html / page)
+        wanted = [part["id"] for part in html.select("article section[id]")]
+        wanted += [line["id"] for line in html.select("article dt.sig[id]")]
+        assert sorted(anchor for anchor, _, _ in parts) == sorted(wanted)
+        assert parts[0][1] == title
+        assert all(heading for _, heading, _ in parts)
+    text = " ".join(text for *_, parts in found for _, _, text in parts)
+    assert not re.search(r"\\[a-zA-Z]+\{|\\\[|\\\(", text)
+    assert (book.html / "_static/sections.js").stat().st_size < 1_500_000
+
+
+@pytest.mark.parametrize(
+    ("tex", "line"),
+    [
+        (r"\(\frac\beta2 |x_i|^2\)", "β/2 |x_i|^2"),
+        (r"\[ d_c = \frac{\ln m}{\beta^2 / 2} \]", "d_c = (ln m)/(β^2 / 2)"),
+        (r"\(\mathrm{softmax}(\beta X^{\top} \xi)\)", "softmax(β X^ᵀ ξ)"),
+        (r"\(\sqrt{2 \ln m} \le \Gamma\)", "√(2 ln m) ≤ Γ"),
+        (r"\[\begin{aligned} a &= b \\ &\approx \tfrac12 \end{aligned}\]", "a = b ≈ 1/2"),
+    ],
+)
+def test_a_formula_is_written_in_a_line(tex, line):
+    assert book_search.plain(tex) == line
+
+
+@pytest.mark.parametrize(
+    ("query", "address", "words"),
+    [
+        ("freezing", "01_softmax_limits.html#", "freezing"),
+        ("hopfield_energy", "book/api/hopfield.html#attnlib.hopfield.hopfield_energy", "hopfield_energy"),
+        ("β", "html", "beta"),
+        ("beta ξ", "html", "ξ"),
+        ("log-sum-exp convex", "03b_attention_is_a_gradient_step.html#how-long-a-step", "log-sum-exp"),
+        ("padding_mask(", "html", "padding_mask("),
+        ("Ramsauer", "html", "Ramsauer"),
+        ("where it breaks flatland", "03c_flatland.html#", "breaks"),
+    ],
+)
+def test_words_signs_and_names_are_found_with_their_sections(tab, query, address, words):
+    found = asked(opened(tab), query)
+    assert found
+    assert any(address in where for where, *_ in found[:5]), found[:5]
+    assert words.lower() in " ".join(found[0][1:]).lower()
+    assert not tab.wrong
+
+
+def test_greek_letters_are_found_by_name_and_by_sign(tab):
+    page = opened(tab)
+    by_sign, by_name = asked(page, "β"), asked(page, "beta")
+    assert by_sign == by_name
+    assert len(by_sign) == 40
+    assert {mark.lower() for mark in page.locator("ol.found mark").all_inner_texts()} == {"β", "beta"}
+
+
+def test_nothing_is_loaded_until_somebody_searches(tab):
+    requests: list[str] = []
+    tab.page.on("request", lambda request: requests.append(request.url))
+    page = tab.open(site.CHAPTER)
+    tab.settle()
+    before = len(requests)
+    assert not [url for url in requests if re.search(r"search|sections\.js", url)]
+    page.keyboard.press("Control+k")
+    assert asked(page, "entropy")
+    assert sorted(url.split("/")[-1] for url in requests[before:]) == ["search.js", "sections.js"]
+
+
+def test_the_keyboard_goes_through_what_was_found(tab):
+    page = opened(tab)
+    found = asked(page, "downhill energy")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.href") == found[1][0]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.type") == "search"
+    page.keyboard.press("Enter")
+    page.wait_for_url(found[0][0])
+    page.wait_for_function(
+        "id => (id ? document.getElementById(id) : document.querySelector('h1')).getBoundingClientRect().top < innerHeight",
+        arg=urlsplit(found[0][0]).fragment,
+    )
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    assert page.locator("#pst-search-dialog[open]").count() == 0
+    assert not tab.wrong
+
+
+def test_what_is_on_this_page_is_reached_without_leaving_it(tab):
+    page = opened(tab)
+    found = [where for where, *_ in asked(page, "softmax exercises") if site.CHAPTER + "#" in where]
+    page.locator(f"ol.found a[href$='{found[0].split('/')[-1]}']").click()
+    assert page.locator("#pst-search-dialog[open]").count() == 0
+    page.wait_for_url(found[0])
+
+
+def test_what_is_not_there_is_said(tab):
+    page = opened(tab)
+    assert asked(page, "zyzzyva") == []
+    assert "zyzzyva" in page.locator(".found-count").inner_text()
+    assert page.locator(".found-count").get_attribute("role") == "status"
+
+
+def test_search_works_from_a_file(tab, book):
+    page = opened(tab, (book.html / site.CHAPTER).as_uri())
+    found = asked(page, "hopfield_update")
+    page.locator("ol.found a").first.click()
+    page.wait_for_url(found[0][0])
+    assert page.locator(f"[id='{found[0][0].split('#')[1]}']").count() == 1
+    assert not tab.wrong
+
+
+def test_the_search_page_is_the_same_search_with_an_address(tab):
+    page = tab.open("search.html?q=partition")
+    page.locator("article ol.found a").first.wait_for()
+    assert page.locator("article input[type=search]").input_value() == "partition"
+    asked(page, "partition function")
+    assert page.evaluate("location.search") == "?q=partition%20function"
+    assert not tab.wrong
+
+
+@pytest.mark.parametrize("tab", [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], indirect=True, ids=str)
+def test_found_sections_are_readable_on_a_phone_and_in_the_dark(tab):
+    page = opened(tab)
+    assert len(asked(page, "energy")) > 10
+    box = page.locator("#pst-search-dialog").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= page.viewport_size["width"]
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
+    wide = page.evaluate(
+        "[...document.querySelectorAll('ol.found, ol.found a')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    )
+    assert wide == 0
+    shown = page.evaluate("document.querySelector('ol.found').scrollHeight > document.querySelector('ol.found').clientHeight")
+    assert shown
+    assert not site.serious_faults(page)

@@ -1,0 +1,165 @@
+"""The built book in a browser: a server, a tab that writes down what goes wrong, and what is asked of many pages."""
+
+import contextlib
+import functools
+import http.server
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helpers import browsers
+from helpers.built_book import NOTEBOOKS, PAGES
+
+pytestmark = browsers.needed
+
+ALL_PAGES = [*PAGES, "search.html"]
+CHAPTER = f"{NOTEBOOKS[0]}.html"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        """Say nothing: what matters is recorded in the browser."""
+
+
+@contextlib.contextmanager
+def served(folder: Path, handler: type[http.server.SimpleHTTPRequestHandler] = Quiet) -> Iterator[str]:
+    """The address of a server of this folder."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@dataclass
+class Tab:
+    """A tab that writes down whatever goes wrong, and what asks for anything outside, which the browser does not let out."""
+
+    page: Any
+    base: str
+    wrong: list[str] = field(default_factory=list)
+    underway: set[Any] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.page.on("request", self._asked)
+        self.page.on("requestfinished", lambda request: self.underway.discard(request))
+        self.page.on("requestfailed", lambda request: self.underway.discard(request))
+        self.page.on("console", lambda said: said.type == "error" and self.wrong.append(f"console: {said.text}"))
+        self.page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
+        self.page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
+        self.page.on("response", lambda got: got.status >= 400 and self.wrong.append(f"{got.status}: {got.url}"))
+
+    def _asked(self, request: Any) -> None:
+        self.underway.add(request)
+        if not request.url.startswith((self.base, "data:", "blob:", "file:")):
+            self.wrong.append(f"outside: {request.url}")
+
+    def open(self, path: str) -> Any:
+        self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="networkidle")
+        # On a busy machine the network can be idle before the script that sets the formulas has begun.
+        waits = "!document.querySelector('span.math, div.math') || window.MathJax?.startup?.promise"
+        self.page.wait_for_function(f"() => Boolean({waits})")
+        self.page.evaluate("async () => { if (window.MathJax?.startup) await MathJax.startup.promise; }")
+        return self.page
+
+    def settle(self) -> None:
+        """Wait until nothing has been under way for half a second: leaving earlier breaks off what the page still fetches."""
+        quiet = 0
+        for _ in range(12_000):
+            quiet = 0 if self.underway else quiet + 1
+            if quiet == 10:
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"still under way: {[request.url for request in self.underway]}")
+
+
+def open_folds(page: Any) -> None:
+    page.evaluate("document.querySelectorAll('article details').forEach(fold => fold.open = true)")
+    drawn(page)
+
+
+def drawn(page: Any) -> None:
+    """Wait until the page has answered to what was done, by its own clock: its events, some frames; transitions are ended."""
+    page.evaluate(
+        """async () => {
+          await new Promise(done => setTimeout(done, 50));
+          const frames = async () => {
+            for (let frame = 0; frame < 3; frame++) await new Promise(done => requestAnimationFrame(done));
+          };
+          await frames();
+          document.getAnimations().filter(one => one.effect.getComputedTiming().endTime < Infinity)
+            .forEach(one => one.finish());  // waiting may take for ever: out of sight the clock of a transition can stand still
+          await frames();
+        }"""
+    )
+
+
+ALIKE = """() => {
+  const seen = new Set(), code = 'div.highlight pre span[class], dt.sig span[class]';
+  const others = 'mjx-container, [data-live], svg, a, button, label, summary';
+  for (const part of document.querySelectorAll('article *')) {
+    if (part.children.length || !part.textContent.trim() || part.closest(others)) continue;
+    const isCode = part.matches(code);
+    if (!isCode && part.getAttributeNames().some(name => name !== 'class')) continue;
+    let kind = '';
+    for (let at = part; at.tagName !== 'ARTICLE'; at = at.parentElement) {
+      kind += `${at.tagName}.${at.className}(${at.getAttribute('style')}) `;
+    }
+    if (seen.has(kind)) isCode ? part.remove() : part.replaceChildren();
+    seen.add(kind);
+  }
+  [...document.querySelectorAll('mjx-math')].slice(3).forEach(formula => formula.replaceWith(''));
+}"""
+
+
+WORDS = """() => {
+  const seen = new Set(), names = new Set(['id', 'href', 'title', 'name']);
+  for (const part of document.querySelectorAll('article *')) {
+    const words = [...part.childNodes].filter(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (!words.length || part.closest('mjx-container, [data-live], svg')) continue;
+    let kind = '';
+    for (let at = part; at.tagName !== 'ARTICLE'; at = at.parentElement) {
+      const said = [...at.attributes].filter(one => !names.has(one.name)).map(one => `${one.name}=${one.value}`);
+      kind += `${at.tagName} ${said.join(' ')}, `;
+    }
+    if (seen.has(kind)) words.forEach(node => { node.data = ' '; });
+    seen.add(kind);
+  }
+}"""
+
+
+def serious_faults(page: Any, *looks: Callable[[], None]) -> list[str]:
+    """What axe finds serious, in each of the looks that are given. Of words and signs styled alike, one is looked at.
+
+    Alike are words inside the same elements of the same classes and inline styles, without an attribute of their own. The
+    others are taken away and not put back, which would take as long again: let this be a page's last test. The contrast of
+    colours takes most of the time and asks for nothing but words: it comes last, when also those of links and between formulas
+    are thinned out, of which all attributes count that can have a style.
+    """
+    page.evaluate(ALIKE)
+    contrast, found = "color-contrast", []
+    for look in looks or (lambda: None,):
+        look()
+        found.append(browsers.axe(page, rules={contrast: {"enabled": False}}))
+        assert len(found[-1]["passes"]) > 10
+    page.evaluate(WORDS)
+    for look in reversed(looks or (lambda: None,)):
+        look()
+        found.append(browsers.axe(page, runOnly=[contrast]))
+        assert [rule["id"] for rule in found[-1]["passes"]] == [contrast]
+    return [
+        f"{fault['id']}: {place['target']} {place['html'][:120]}"
+        for one in found
+        for fault in one["violations"]
+        if fault["impact"] in ("serious", "critical")
+        for place in fault["nodes"]
+    ]
+
+
+def background(page: Any, selector: str) -> list[float]:
+    """Red, green, blue and opacity of the first such element's background."""
+    colour = page.locator(selector).first.evaluate("element => getComputedStyle(element).backgroundColor")
+    channels = [float(number) for number in re.findall(r"[\d.]+", colour)]
+    return channels if len(channels) == 4 else [*channels, 1.0]

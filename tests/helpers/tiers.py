@@ -1,0 +1,142 @@
+"""Three tiers of tests, and what a run says at its end. A plugin of pytest, loaded by the conftest at the root.
+
+- ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``.
+- ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; nothing marked ``whole``.
+- ``--tier all``: everything, and that executing a page again changes no byte.
+
+The sample of a sweep is chosen by a hash of the names, so that it is the same everywhere. A test that is named on the command
+line, ``FILE::test``, is run in any tier.
+"""
+
+import os
+import time
+import zlib
+from collections import defaultdict
+from functools import cache
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TIERS = ("check", "test", "all")
+BUDGETS = {"check": 90, "test": 600}
+"""Seconds of wall time on two quiet cores."""
+
+MARKS = (
+    "slow: takes a second or more; left out of make check",
+    "sweep(share): many cases of one kind; make test runs this share of them, make check a quarter of that, make test-all all",
+    "whole: runs in make test-all only",
+    "double: says something that holds in double precision only",
+)
+BEGIN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=TIERS, default="test", help="how much is tested: check, test (default) or all")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+
+
+def is_page(item: pytest.Item) -> bool:
+    """Whether it is a cell of a notebook that is executed."""
+    return item.path.suffix == ".ipynb"
+
+
+def left_out(items: list[pytest.Item], tier: str) -> dict[pytest.Item, str]:
+    """What a tier does not run, and why."""
+    out: dict[pytest.Item, str] = {}
+    sweeps: dict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        slow = is_page(item) or item.get_closest_marker("slow") or {"browser", "book"} & set(fixtures)
+        if item.get_closest_marker("whole") and tier != "all":
+            out[item] = "for make test-all"
+        elif slow and tier == "check":
+            out[item] = "pages, book, browser and slow tests"
+        elif item.get_closest_marker("sweep") and tier != "all":
+            sweeps[item.path, getattr(item, "originalname", item.name)].append(item)
+    for cases in sweeps.values():
+        share = cases[0].get_closest_marker("sweep").args[0] / (4 if tier == "check" else 1)
+        cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        out |= dict.fromkeys(cases[ceil(share * len(cases)) :], "cases of sweeps")
+    return out
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tier = config.getoption("tier")
+    if tier == "all" or any("::" in argument for argument in config.args):
+        return
+    out = left_out(items, tier)
+    config.stash[LEFT] = dict.fromkeys(sorted(set(out.values())), 0)
+    for reason in out.values():
+        config.stash[LEFT][reason] += 1
+    config.hook.pytest_deselected(items=list(out))
+    items[:] = [item for item in items if item not in out]
+
+
+LEFT: pytest.StashKey[dict[str, int]] = pytest.StashKey()
+"""How many items were left out, by reason."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells the one who asked what it left out: all workers leave out the same."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left"] = session.config.stash.get(LEFT, {})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    if left := getattr(node, "workeroutput", {}).get("left"):
+        node.config.stash[LEFT] = left
+
+
+@cache
+def stage(file: str) -> str:
+    """What kind of test a file holds."""
+    path = Path(file)
+    if path.suffix == ".ipynb":
+        return "pages, executed and compared"
+    if path.parts[0] != "tests":
+        return "examples in docstrings"
+    if "browser" in path.name:
+        return "browser"
+    return {"book": "book: built and read", "house": "house: lint, types, rules, hostile calls"}.get(
+        path.parts[1], f"{path.parts[1]}"
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how long each stage, each test file and each notebook took, slowest first, what was covered, and where to look."""
+    seconds: dict[str, float] = defaultdict(float)
+    stages: dict[str, float] = defaultdict(float)
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        if isinstance(report, pytest.TestReport):
+            file = report.nodeid.split("::")[0]
+            seconds[file] += report.duration
+            stages[stage(file)] += report.duration
+    many = 12 if config.get_verbosity() <= 0 else len(seconds)
+    for title, times in ((f"seconds per file, the slowest {many}", seconds), ("seconds per stage", stages)):
+        terminalreporter.section(title)
+        for name, total in sorted(times.items(), key=lambda item: -item[1])[: many if times is seconds else None]:
+            terminalreporter.line(f"{total:8.1f}  {name}")
+    terminalreporter.line(f"{sum(seconds.values()):8.1f}  together, over all workers")
+    covered(terminalreporter, config)
+    terminalreporter.line("Where to look: failures stand above; one file alone: .venv/bin/python -m pytest FILE")
+
+
+def covered(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One line: what this tier ran and what it left for another; and what that cost."""
+    tier, left = config.getoption("tier"), config.stash.get(LEFT, {})
+    ran = sum(len(terminalreporter.stats.get(kind, ())) for kind in ("passed", "failed"))
+    rest = ", ".join(f"{number} {reason}" for reason, number in left.items())
+    terminalreporter.line(f"Covered in the tier {tier}: {ran} tests; left out: {rest or 'nothing'}.")
+    times, wall = os.times(), time.monotonic() - BEGIN
+    spent = times.user + times.system + times.children_user + times.children_system
+    bar = f" of {BUDGETS[tier]}" if tier in BUDGETS else ""
+    terminalreporter.line(f"Time: {wall:.0f}{bar} s of wall time, {spent:.0f} s of processor time.")

@@ -1,0 +1,221 @@
+"""Storage trials, their sweeps on one core and on a Dask cluster, the experiment that the page reads, the benchmark."""
+
+import json
+import math
+import subprocess
+import sys
+
+import course
+import joblib
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnlib.course import recorded
+from attnlib.hopfield import dense_recall, flip_spins, random_patterns, storage_sweep, storage_trial
+
+ROOT = course.ROOT
+sys.path.insert(0, str(ROOT / "experiments"))
+
+import associative_capacity  # noqa: E402
+
+TRIALS = [
+    {"d": 20, "m": m, "degree": degree, "flips": flips, "probes": 3, "seed": seed}
+    for m in (4, 40)
+    for degree, flips in ((2, 1), (3, 2), ("exp", 4))
+    for seed in range(3)
+]
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**31))
+def test_random_patterns_are_spins(m, d, seed):
+    patterns = random_patterns(m, d, generator=generator(seed), dtype=torch.float64)
+    assert patterns.shape == (m, d)
+    assert patterns.dtype == torch.float64
+    assert patterns.abs().eq(1).all()
+    assert torch.equal(patterns, random_patterns(m, d, generator=generator(seed), dtype=torch.float64))
+
+
+def test_random_patterns_are_fair_and_independent():
+    patterns = random_patterns(20_000, 4, generator=generator())
+    assert patterns.dtype == torch.get_default_dtype()
+    assert patterns.mean(0).abs().max() < 0.03
+    assert (patterns.T @ patterns / 20_000 - torch.eye(4)).abs().max() < 0.03
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.data())
+def test_exactly_so_many_spins_are_turned(n, d, data):
+    flips = data.draw(st.integers(0, d))
+    state = random_patterns(n, d, generator=generator())
+    spoiled = flip_spins(state, flips, generator=generator(1))
+    assert ((state != spoiled).sum(-1) == flips).all()
+    assert spoiled.abs().eq(1).all()
+
+
+def test_every_spin_is_turned_equally_often():
+    turned = flip_spins(torch.ones(20_000, 5), 2, generator=generator()) == -1
+    assert turned.double().mean(0).sub(0.4).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("mode", ["asynchronous", "synchronous"])
+def test_a_trial_is_what_it_says(mode):
+    draws = generator(5)
+    memory = random_patterns(8, 30, generator=draws, dtype=torch.float64)
+    cue = flip_spins(memory[:6], 4, generator=draws)
+    found = dense_recall(cue, memory, degree=3, mode=mode, max_steps=50, generator=draws).state
+    expected = [sum(a == b for a, b in zip(f, m)) / 15 - 1 for f, m in zip(found.tolist(), memory[:6].tolist(), strict=True)]
+    settings = {"degree": 3, "flips": 4, "mode": mode, "seed": 5, "dtype": torch.float64}
+    overlaps = storage_trial(8, 30, probes=6, **settings)
+    assert overlaps.tolist() == pytest.approx(expected)
+    assert storage_trial(8, 30, **settings).shape == (8,)
+
+
+def test_many_cues_go_through_in_pieces(monkeypatch):
+    settings = {"degree": "exp", "flips": 3, "mode": "synchronous"}
+    whole = storage_trial(40, 16, **settings)
+    monkeypatch.setattr("attnlib.hopfield.storage._OVERLAPS_AT_ONCE", 300)  # seven cues at a time
+    assert torch.equal(storage_trial(40, 16, **settings), whole)
+    assert 0 < whole.eq(1).double().mean() < 1
+
+
+def test_few_patterns_come_back_and_too_many_do_not():
+    assert storage_trial(5, 100, degree=2, flips=10).eq(1).all()
+    assert storage_trial(40, 100, degree=2).mean() < 0.8
+    assert storage_trial(40, 100, degree=3, flips=10).eq(1).all()
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: random_patterns(0, 3), "m is 0; expected an integer of at least 1"),
+        (lambda: random_patterns(3, 0), "d is 0; expected an integer of at least 1"),
+        (lambda: flip_spins(torch.ones(2, 3), 4), r"flips is 4 and state has shape \(2, 3\); expected .* d >= flips"),
+        (lambda: flip_spins(torch.ones(2, 3), -1), "flips is -1; expected an integer of at least 0"),
+        (lambda: flip_spins(torch.tensor(1.0), 0), r"state has shape \(\); expected"),
+        (lambda: storage_trial(3, 5, degree=2, probes=4), "probes is 4; expected at most m, 3"),
+        (lambda: storage_trial(3, 5, degree=2, probes=0), "probes is 0; expected an integer of at least 1"),
+        (lambda: storage_trial(3, 5, degree=2, flips=6), "flips is 6 and state has shape"),
+        (lambda: storage_trial(3, 5, degree=1), "degree is 1; expected an integer of at least 2"),
+        (lambda: storage_sweep([{"d": 5, "m": 3, "degree": 1}]), "degree is 1; expected an integer of at least 2"),
+    ],
+)
+def test_bad_trials_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+# Sweeps
+
+
+def same(found, expected):
+    assert len(found) == len(expected)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_a_sweep_is_its_trials_in_order():
+    expected = [storage_trial(**trial) for trial in TRIALS]
+    assert len({tuple(overlaps.tolist()) for overlaps in expected}) > 5
+    same(storage_sweep(TRIALS), expected)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        same(storage_sweep(TRIALS), expected)
+
+
+def test_a_dask_cluster_gives_the_same_numbers():
+    distributed = pytest.importorskip("dask.distributed")
+    expected = storage_sweep(TRIALS)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster), distributed.get_task_stream() as ran, joblib.parallel_config(backend="dask"):
+        found = storage_sweep(TRIALS)
+    same(found, expected)
+    assert len({task["worker"] for task in ran.data}) == 2, "the cluster did not take part"
+
+
+# The experiment
+
+
+def complete(result):
+    assert result["name"] == "associative_capacity"
+    assert result["command"].startswith("python experiments/associative_capacity.py")
+    assert set(result["versions"]) == {"python", "torch", "numpy", "joblib", "attnlib"}
+    for point in result["load"]:
+        assert 0 <= point["exact"]["share"] <= point["kept"]["share"] <= 1
+    shares = [point[key] for point in result["load"] for key in ("kept", "exact")]
+    shares += [point[key] for case in result["everyone"] for point in case["points"] for key in ("patterns", "whole_sets")]
+    shares += [point["patterns"] for point in result["basins"]]
+    assert len(shares) > 10
+    for share in shares:
+        low, high = share["interval"]
+        assert 0 <= low <= share["share"] <= high <= 1
+    for case in result["everyone"]:
+        assert all(p["whole_sets"]["share"] <= p["patterns"]["share"] for p in case["points"])
+
+
+def test_the_script_runs(tmp_path):
+    target = tmp_path / "new folder" / "result.json"
+    command = [sys.executable, "experiments/associative_capacity.py", "--quick", "--output", str(target)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=7200, check=True)
+    assert f"written to {target}" in done.stdout
+    result = json.loads(target.read_text())
+    complete(result)
+    assert result["quick"]
+
+
+def test_the_committed_result_is_complete_and_what_the_script_asks_for():
+    result = recorded("associative_capacity")
+    complete(result)
+    assert not result["quick"]
+    assert {(h["degree"], h["d"]) for h in result["half"]} == set(associative_capacity.LOADS)
+    everyone = {(case["d"], case["flips"]) for case in result["everyone"]}
+    assert everyone == {(d, k) for d in associative_capacity.DIMENSIONS for k in associative_capacity.FLIPS}
+    for half in result["half"]:
+        low, high = half["interval"]
+        assert low < half["load"] < high
+        points = [p for p in result["load"] if (p["degree"], p["d"]) == (half["degree"], half["d"])]
+        loads = [p["m"] / p["d"] ** (p["degree"] - 1) for p in points]
+        kept = [p["kept"]["share"] for p in points]
+        assert associative_capacity.crossing(np.array(loads), np.array(kept)) == pytest.approx(half["load"], abs=2e-3)
+
+
+def test_a_committed_point_can_be_repeated():
+    result = recorded("associative_capacity")
+    point = next(p for p in result["load"] if (p["degree"], p["d"]) == (2, 50) and 0.2 < p["kept"]["share"] < 0.8)
+    trials = [{"d": 50, "m": point["m"], "degree": 2, "probes": point["probes"], "seed": s} for s in range(point["sets"])]
+    kept = [(overlaps > associative_capacity.KEPT).double().mean().item() for overlaps in storage_sweep(trials)]
+    assert np.mean(kept) == pytest.approx(point["kept"]["share"], abs=1e-4)
+
+
+def test_what_is_not_recorded():
+    with pytest.raises(ValueError, match=r"name is 'nonsense'; expected one of .*'associative_capacity'"):
+        recorded("nonsense")
+
+
+def test_crossing():
+    x = np.array([1.0, 2.0, 4.0])
+    assert associative_capacity.crossing(x, np.array([1.0, 0.75, 0.25])) == 3
+    assert associative_capacity.crossing(x, np.array([0.5, 0.0, 1.0])) == 1
+    assert math.isnan(associative_capacity.crossing(x, np.array([1.0, 0.9, 0.8])))
+
+
+def test_bootstrap_interval_of_a_mean():
+    draws = np.random.default_rng(1).normal(3, 2, size=(1, 400))
+    low, high = associative_capacity.bootstrap(draws, associative_capacity.mean)
+    assert (high - low) / 2 == pytest.approx(1.96 * 2 / 20, rel=0.15)
+    assert low < draws.mean() < high
+
+
+# The benchmark
+
+
+def test_vectorised_retrieval_pays_for_many_probes():
+    cases = json.loads((ROOT / "benchmarks" / "results" / "asynchronous_retrieval.json").read_text())["cases"]
+    loops = {(case["measures"], case["sizes"]["n"]): case["results"]["loop"]["ratio_interval"] for case in cases}
+    assert set(loops) == {(measures, n) for measures in ("classical", "exponential") for n in (1, 16, 256)}
+    assert all(low > 10 for (_, n), (low, _) in loops.items() if n == 256)
+    assert all(high < 1 for (_, n), (_, high) in loops.items() if n == 1)  # one probe alone: the plain loop is faster

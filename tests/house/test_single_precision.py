@@ -1,0 +1,35 @@
+"""Every numeric test again in single precision, which is what users have in their hands.
+
+The test files are copied with float32 in place of float64. Tests marked ``double`` stay behind: derivatives by finite
+differences, bounds of double precision, and what is said about dtypes themselves.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import course
+
+TESTS = course.ROOT / "tests"
+NUMERIC = [
+    *("test_softmax", "test_online_softmax", "test_random_energy", "test_scores", "test_attention", "test_memory"),
+    *("test_hopfield", "test_associative"),
+    *("test_ising", "test_priors", "test_free_energy"),
+    *("test_graphs", "test_beliefs", "test_amp"),
+]
+SUPPORT = ["helpers/draw.py", "conftest.py"]
+
+
+def test_the_numeric_tests_in_single_precision(tmp_path):
+    for path in [*(next(TESTS.glob(f"*/{name}.py")) for name in NUMERIC), *(TESTS / name for name in SUPPORT)]:
+        text = path.read_text(encoding="utf-8").replace("torch.float64", "torch.float32").replace(".double()", ".float()")
+        copy = tmp_path / path.relative_to(TESTS.parent)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text.replace("SINGLE = False", "SINGLE = True"))
+    options = ["-q", "-m", "not double", "-p", "no:cacheprovider", "-o", "addopts=", "-c", course.ROOT / "pyproject.toml"]
+    command = [sys.executable, "-m", "pytest", *map(str, options), "--rootdir", str(tmp_path), str(tmp_path)]
+    env = os.environ | {"PYTHONPATH": str(course.ROOT / "tools")}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 300, done.stdout
