@@ -1,9 +1,10 @@
 # Everything runs from here, in .venv, which the first call makes. Nothing else needs to be installed by hand.
 PYTHON ?= python3
 RUN := .venv/bin/python
+WORKERS := -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test test-versions lint lab notebooks pages serve bench assignments grade
+.PHONY: help book check test test-all test-versions lint lab notebooks pages serve bench assignments grade
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -12,14 +13,21 @@ book: .venv/installed  ## build the book, warnings are errors
 	.venv/bin/jupyter-book build . -W -n --keep-going
 	@echo "The book is built: open _build/html/index.html, or run make serve."
 
-test: .venv/installed  ## run all tests: the package, the notebooks, the book, the browser
-	@$(RUN) -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+check: .venv/installed  ## look at what you are working on: lint, types, rules, unit tests, no page executed (a minute)
+	@$(RUN) -m pytest --tier check $(WORKERS)
+
+test: .venv/installed  ## test the package, the notebooks, the book, the site in a browser (ten minutes)
+	@$(RUN) -m pytest $(WORKERS)
+
+test-all: .venv/installed  ## test everything, each page twice, whole sweeps, records, mutants, then every end of the versions (hours)
+	@$(RUN) -m pytest --tier all $(WORKERS)
+	@$(RUN) tools/versions.py $(ENDS)
 
 test-versions: .venv/installed  ## run the tests on the oldest, Colab's and the newest Python and packages, browser apart
 	@$(RUN) tools/versions.py $(ENDS)
 
 lint: .venv/installed  ## mend the layout of the code, then say what else is wrong
-	@$(RUN) -m ruff format . && $(RUN) -m pytest -q tests/test_house.py
+	@$(RUN) -m ruff format . && $(RUN) -m pytest -q tests/house/test_house.py
 
 lab: .venv/installed  ## open the notebooks in JupyterLab
 	.venv/bin/jupyter-lab notebooks

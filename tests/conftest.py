@@ -1,4 +1,4 @@
-"""What all tests share: one thread, one hypothesis profile, attnlib without run-time checks, patience, one browser, one book."""
+"""What all tests share: one thread, one hypothesis profile, attnlib unchecked where asked, patience, a browser, the book."""
 
 import inspect
 from collections.abc import Callable, Iterator

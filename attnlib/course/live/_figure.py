@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -48,6 +49,60 @@ class FigureError(traitlets.TraitError, ValueError):
     ...     print(str(error).split(";")[0])
     beta is -1.0
     """
+
+
+class Number(traitlets.Float):
+    """A trait that is a number in a range, both ends included; another is refused with a :class:`FigureError`."""
+
+    def __init__(self, default: float | int, *, least: float | int, most: float | int) -> None:
+        super().__init__(default)
+        self.least, self.most = least, most
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """The number, if it is in the range: a NaN is not."""
+        return _within(self, super().validate(obj, value))
+
+
+class Whole(traitlets.Int):
+    """A trait that is a whole number in a range, both ends included; another is refused with a :class:`FigureError`."""
+
+    def __init__(self, default: int, *, least: int, most: int) -> None:
+        super().__init__(default)
+        self.least, self.most = least, most
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """The number, if it is in the range."""
+        return _within(self, super().validate(obj, value))
+
+
+class Choice(traitlets.Unicode):
+    """A trait that is one of some names; another is refused with a :class:`FigureError`."""
+
+    def __init__(self, default: str, among: Iterable[str]) -> None:
+        super().__init__(default)
+        self.among = tuple(among)
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """The name, if it is one of them."""
+        if super().validate(obj, value) not in self.among:
+            raise FigureError(f"{self.name} is {value!r}; expected one of {', '.join(map(repr, self.among))}")
+        return value
+
+
+class Seed(traitlets.Int):
+    """A trait that seeds random numbers: from 0 to 2**31 - 1; another is refused with a :class:`FigureError`."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        """The number, if a generator takes it."""
+        if not 0 <= super().validate(obj, value) < 2**31:
+            raise FigureError(f"{self.name} is {value}; expected an integer from 0 to 2**31 - 1")
+        return value
+
+
+def _within(trait: Number | Whole, value: float | int) -> float | int:
+    if not trait.least <= value <= trait.most:
+        raise FigureError(f"{trait.name} is {value}; expected {trait.least:g} <= {trait.name} <= {trait.most:g}")
+    return value
 
 
 class LiveFigure(anywidget.AnyWidget):

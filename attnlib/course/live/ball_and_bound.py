@@ -10,7 +10,7 @@ import traitlets
 
 from attnlib._core.checks import Scalar
 from attnlib.attention import attention_weights
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import FigureError, LiveFigure, Number, Whole
 from attnlib.hopfield import descend, hopfield_energy, hopfield_gradient, hopfield_jacobian
 
 EDGE = 3.0
@@ -54,10 +54,10 @@ class BallAndBound(LiveFigure):
     """
 
     memories = traitlets.List(traitlets.Float()).tag(sync=True)
-    ball = traitlets.Float(0.4).tag(sync=True)
-    beta = traitlets.Float(1.0).tag(sync=True)
-    step_size = traitlets.Float(1.0).tag(sync=True)
-    steps = traitlets.Int(0).tag(sync=True)
+    ball = Number(0.4, least=-EDGE, most=EDGE).tag(sync=True)
+    beta = Number(1.0, least=LEAST_BETA, most=LARGEST_BETA).tag(sync=True)
+    step_size = Number(1.0, least=0, most=LARGEST_STEP).tag(sync=True)
+    steps = Whole(0, least=0, most=MOST_STEPS).tag(sync=True)
 
     constants: ClassVar = {
         "EDGE": EDGE,
@@ -89,20 +89,6 @@ class BallAndBound(LiveFigure):
             if not abs(place) <= EDGE:  # a NaN fails it too
                 raise FigureError(f"memories has the entry {place}; expected numbers between -3 and 3")
         return places
-
-    @traitlets.validate("ball", "beta", "step_size", "steps")
-    def _check_number(self, proposal: dict[str, Any]) -> float | int:
-        name, value = proposal["trait"].name, proposal["value"]
-        limits = {
-            "ball": (-EDGE, EDGE),
-            "beta": (LEAST_BETA, LARGEST_BETA),
-            "step_size": (0, LARGEST_STEP),
-            "steps": (0, MOST_STEPS),
-        }
-        least, most = limits[name]
-        if not least <= value <= most:
-            raise FigureError(f"{name} is {value}; expected {least:g} <= {name} <= {most:g}")
-        return value
 
     @property
     def readout(self) -> dict[str, Any]:

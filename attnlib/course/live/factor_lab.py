@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import FigureError, LiveFigure, Number, Whole
 from attnlib.message_passing import FactorGraph, exact_beliefs, pairwise_graph
 
 SPINS, MOST_SWEEPS, REACH, SETTLED = 6, 60, 1.5, 1e-6
@@ -53,10 +53,10 @@ class FactorLab(LiveFigure):
 
     edges = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
     fields = traitlets.List(traitlets.Float()).tag(sync=True)
-    coupling = traitlets.Float(0.7).tag(sync=True)
-    damping = traitlets.Float(0.0).tag(sync=True)
-    sweeps = traitlets.Int(0).tag(sync=True)
-    node = traitlets.Int(0).tag(sync=True)
+    coupling = Number(0.7, least=-REACH, most=REACH).tag(sync=True)
+    damping = Number(0.0, least=0, most=0.9).tag(sync=True)
+    sweeps = Whole(0, least=0, most=MOST_SWEEPS).tag(sync=True)
+    node = Whole(0, least=0, most=SPINS - 1).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
         "SPINS": SPINS,
@@ -105,22 +105,6 @@ class FactorLab(LiveFigure):
         if len(fields) != SPINS or not all(abs(field) <= REACH for field in fields):  # a NaN fails it too
             raise FigureError(f"fields is {fields}; expected {SPINS} numbers from {-REACH} to {REACH}")
         return fields
-
-    @traitlets.validate("coupling", "damping")
-    def _check_number(self, proposal: dict[str, Any]) -> float:
-        name, value = proposal["trait"].name, proposal["value"]
-        least, most = (-REACH, REACH) if name == "coupling" else (0, 0.9)
-        if not least <= value <= most:
-            raise FigureError(f"{name} is {value}; expected {least} <= {name} <= {most}")
-        return value
-
-    @traitlets.validate("sweeps", "node")
-    def _check_count(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, proposal["value"]
-        most = MOST_SWEEPS if name == "sweeps" else SPINS - 1
-        if not 0 <= value <= most:
-            raise FigureError(f"{name} is {value}; expected 0 <= {name} <= {most}")
-        return value
 
     @property
     def readout(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import traitlets
 from torch import Tensor
 
 from attnlib.course.live._draws import normals
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import FigureError, LiveFigure, Number, Whole
 from attnlib.message_passing import edge_attention, edge_weights, merge_edges
 from attnlib.softmax import effective_number
 
@@ -44,9 +44,9 @@ class GraphLab(LiveFigure):
     """
 
     edges = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
-    node = traitlets.Int(0).tag(sync=True)
-    beta = traitlets.Float(UNIT).tag(sync=True)
-    seed = traitlets.Int(0).tag(sync=True)
+    node = Whole(0, least=0, most=NODES - 1).tag(sync=True)
+    beta = Number(UNIT, least=LEAST_BETA, most=1).tag(sync=True)
+    seed = Whole(0, least=0, most=LAST_SEED).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
         "NODES": NODES,
@@ -77,20 +77,6 @@ class GraphLab(LiveFigure):
         if len({tuple(edge) for edge in edges}) < len(edges):
             raise FigureError("edges has an edge twice; expected each once")
         return edges
-
-    @traitlets.validate("node", "seed")
-    def _check_number(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, proposal["value"]
-        most = NODES - 1 if name == "node" else LAST_SEED
-        if not 0 <= value <= most:
-            raise FigureError(f"{name} is {value}; expected 0 <= {name} <= {most}")
-        return value
-
-    @traitlets.validate("beta")
-    def _check_beta(self, proposal: dict[str, Any]) -> float:
-        if not LEAST_BETA <= proposal["value"] <= 1:  # a NaN fails it too
-            raise FigureError(f"beta is {proposal['value']}; expected {LEAST_BETA:g} <= beta <= 1")
-        return proposal["value"]
 
     @property
     def readout(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import traitlets
 from torch import Tensor
 
 from attnlib.course.data.stories import ANIMALS, COLOURS, KINDS, NAMES, VOCABULARY
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import FigureError, LiveFigure, Number
 from attnlib.course.models import multi_hop
 
 MOST_FACTS = 16
@@ -61,7 +61,7 @@ class HopLab(LiveFigure):
     facts = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
     hidden = traitlets.List(traitlets.Int()).tag(sync=True)
     asked = traitlets.Int().tag(sync=True)
-    beta = traitlets.Float(1.0).tag(sync=True)
+    beta = Number(1.0, least=BETA_RANGE[0], most=BETA_RANGE[1]).tag(sync=True)
     keep = traitlets.Bool(True).tag(sync=True)
 
     def __init__(
@@ -122,12 +122,6 @@ class HopLab(LiveFigure):
         if not _within(proposal["value"], NAMES):
             names = [VOCABULARY.index(name) for name in NAMES]
             raise FigureError(f"asked is {proposal['value']}; expected the number of a name, {names[0]} to {names[-1]}")
-        return proposal["value"]
-
-    @traitlets.validate("beta")
-    def _check_beta(self, proposal: dict[str, Any]) -> float:
-        if not BETA_RANGE[0] <= proposal["value"] <= BETA_RANGE[1]:  # a NaN fails it too
-            raise FigureError(f"beta is {proposal['value']}; expected {BETA_RANGE[0]:g} <= beta <= {BETA_RANGE[1]:g}")
         return proposal["value"]
 
     @property

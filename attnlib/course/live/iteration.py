@@ -6,12 +6,11 @@ from functools import cache
 from typing import Any, ClassVar
 
 import torch
-import traitlets
 from torch import Tensor
 
 from attnlib._core.convergence import ConvergenceWarning
 from attnlib.course.live._draws import words
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import Choice, LiveFigure, Number, Whole
 from attnlib.mean_field import Binary, Gaussian, Prior
 from attnlib.solve import fixed_point
 
@@ -56,10 +55,10 @@ class Iteration(LiveFigure):
     (0.5, 0.5, 19)
     """
 
-    prior = traitlets.Unicode("gaussian").tag(sync=True)
-    scale = traitlets.Float(0.5).tag(sync=True)
-    step = traitlets.Float(1.0).tag(sync=True)
-    seed = traitlets.Int(29).tag(sync=True)
+    prior = Choice("gaussian", PRIORS).tag(sync=True)
+    scale = Number(0.5, least=0, most=LARGEST_SCALE).tag(sync=True)
+    step = Number(1.0, least=SHORTEST_STEP, most=LONGEST_STEP).tag(sync=True)
+    seed = Whole(29, least=0, most=LAST_SEED).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
         "SPINS": SPINS,
@@ -76,20 +75,6 @@ class Iteration(LiveFigure):
 
     def __init__(self, prior: str = "gaussian", scale: float | int = 0.5, step: float | int = 1.0, *, seed: int = 29) -> None:
         super().__init__(prior=prior, scale=scale, step=step, seed=seed)
-
-    @traitlets.validate("prior")
-    def _check_prior(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in PRIORS:
-            raise FigureError(f"prior is {proposal['value']!r}; expected one of {', '.join(map(repr, PRIORS))}")
-        return proposal["value"]
-
-    @traitlets.validate("scale", "step", "seed")
-    def _check_number(self, proposal: dict[str, Any]) -> float | int:
-        name, value = proposal["trait"].name, proposal["value"]
-        least, most = {"scale": (0, LARGEST_SCALE), "step": (SHORTEST_STEP, LONGEST_STEP), "seed": (0, LAST_SEED)}[name]
-        if not least <= value <= most:  # a NaN fails it too
-            raise FigureError(f"{name} is {value}; expected {least:g} <= {name} <= {most:g}")
-        return value
 
     @property
     def readout(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import traitlets
 from torch import Tensor
 
 from attnlib._core.checks import Scalar
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import Choice, FigureError, LiveFigure, Number
 from attnlib.free_energy import (
     saddle_gradient,
     saddle_hessian,
@@ -60,11 +60,11 @@ class SaddleExplorer(LiveFigure):
     ([1.414, 1.207], 7)
     """
 
-    beta = traitlets.Float(1.0).tag(sync=True)
+    beta = Number(1.0, least=LEAST_BETA, most=MOST_BETA).tag(sync=True)
     coupling = traitlets.Float(0.7).tag(sync=True)
     fields = traitlets.List(traitlets.Float()).tag(sync=True)
     start = traitlets.List(traitlets.Float()).tag(sync=True)
-    rule = traitlets.Unicode("exact").tag(sync=True)
+    rule = Choice("exact", RULES).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
         "MOST_Z": MOST_Z,
@@ -92,12 +92,6 @@ class SaddleExplorer(LiveFigure):
         placed = {"fields": [float(one) for one in fields], "start": [float(one) for one in start]}
         super().__init__(beta=float(beta), coupling=float(coupling), rule=rule, **placed)
 
-    @traitlets.validate("beta")
-    def _check_beta(self, proposal: dict[str, Any]) -> float:
-        if not LEAST_BETA <= proposal["value"] <= MOST_BETA:  # a NaN fails it too
-            raise FigureError(f"beta is {proposal['value']}; expected {LEAST_BETA:g} <= beta <= {MOST_BETA:g}")
-        return proposal["value"]
-
     @traitlets.validate("coupling")
     def _check_coupling(self, proposal: dict[str, Any]) -> float:
         if not abs(proposal["value"]) <= MOST_J:
@@ -111,12 +105,6 @@ class SaddleExplorer(LiveFigure):
     @traitlets.validate("start")
     def _check_start(self, proposal: dict[str, Any]) -> list[float]:
         return _two("start", proposal["value"], 0.0, MOST_Z)
-
-    @traitlets.validate("rule")
-    def _check_rule(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in RULES:
-            raise FigureError(f"rule is {proposal['value']!r}; expected one of {', '.join(map(repr, RULES))}")
-        return proposal["value"]
 
     def system(self) -> tuple[Tensor, Tensor]:
         """The couplings ``[2, 2]`` and the fields ``[2, 1]``, in float64."""

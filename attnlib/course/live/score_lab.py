@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlib.attention import attention_weights, dot_scores
 from attnlib.course.live._draws import normals
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import FigureError, LiveFigure, Number, Seed
 from attnlib.softmax import effective_number, entropy, freezing_scale, participation_ratio
 
 LEAST, MOST = 2, 512
@@ -47,9 +47,9 @@ class ScoreLab(LiveFigure):
     constants: ClassVar[dict[str, Any]] = {"LEAST": LEAST, "MOST": MOST, "MOST_BARS": MOST_BARS, "REACH": REACH}
     dimension = traitlets.Int(64).tag(sync=True)
     count = traitlets.Int(64).tag(sync=True)
-    correlation = traitlets.Float(0.0).tag(sync=True)
+    correlation = Number(0.0, least=0, most=1).tag(sync=True)
     scaled = traitlets.Bool(False).tag(sync=True)
-    seed = traitlets.Int(0).tag(sync=True)
+    seed = Seed(0).tag(sync=True)
 
     def __init__(
         self,
@@ -66,18 +66,6 @@ class ScoreLab(LiveFigure):
     def _check_size(self, proposal: dict[str, Any]) -> int:
         if not LEAST <= proposal["value"] <= MOST:
             raise FigureError(f"{proposal['trait'].name} is {proposal['value']}; expected an integer from {LEAST} to {MOST}")
-        return proposal["value"]
-
-    @traitlets.validate("correlation")
-    def _check_correlation(self, proposal: dict[str, Any]) -> float:
-        if not 0 <= proposal["value"] <= 1:  # a NaN fails it too
-            raise FigureError(f"correlation is {proposal['value']}; expected 0 <= correlation <= 1")
-        return proposal["value"]
-
-    @traitlets.validate("seed")
-    def _check_seed(self, proposal: dict[str, Any]) -> int:
-        if not 0 <= proposal["value"] < 2**31:
-            raise FigureError(f"seed is {proposal['value']}; expected an integer from 0 to 2**31 - 1")
         return proposal["value"]
 
     @property

@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from attnlib._core.checks import Scalar
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import FigureError, LiveFigure, Seed
 from attnlib.softmax import (
     effective_number,
     entropy,
@@ -43,7 +43,7 @@ class SoftmaxThermometer(LiveFigure):
     constants: ClassVar[dict[str, Any]] = {"MOST_KEYS": MOST_KEYS, "FOUR": FOUR}
     logits = traitlets.List(traitlets.Float()).tag(sync=True)
     beta = traitlets.Float(1.0).tag(sync=True)
-    seed = traitlets.Int(0).tag(sync=True)
+    seed = Seed(0).tag(sync=True)
 
     def __init__(self, logits: Iterable[Scalar] = FOUR, beta: float | int = 1.0, *, seed: int = 0) -> None:
         super().__init__(logits=[float(logit) for logit in logits], beta=beta, seed=seed)
@@ -64,12 +64,6 @@ class SoftmaxThermometer(LiveFigure):
     def _check_beta(self, proposal: dict[str, Any]) -> float:
         if not 0 < proposal["value"] <= LARGEST_BETA:
             raise FigureError(f"beta is {proposal['value']}; expected 0 < beta <= {LARGEST_BETA:g}")
-        return proposal["value"]
-
-    @traitlets.validate("seed")
-    def _check_seed(self, proposal: dict[str, Any]) -> int:
-        if not 0 <= proposal["value"] < 2**31:
-            raise FigureError(f"seed is {proposal['value']}; expected an integer from 0 to 2**31 - 1")
         return proposal["value"]
 
     @property

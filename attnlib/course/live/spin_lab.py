@@ -12,7 +12,7 @@ from torch import Tensor
 from attnlib._core.checks import Scalar
 from attnlib._core.convergence import ConvergenceWarning
 from attnlib.course.live._draws import normals
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import Choice, FigureError, LiveFigure, Number, Seed
 from attnlib.mean_field import MeanField, adaptive_tap, almeida_thouless, exact_ising, naive_mean_field, tap
 
 SPINS = 10
@@ -68,9 +68,9 @@ class SpinLab(LiveFigure):
     [0.086, 0.013, 0.002]
     """
 
-    strength = traitlets.Float(0.6).tag(sync=True)
-    kind = traitlets.Unicode("glass").tag(sync=True)
-    seed = traitlets.Int(0).tag(sync=True)
+    strength = Number(0.6, least=0, most=MOST_STRENGTH).tag(sync=True)
+    kind = Choice("glass", KINDS).tag(sync=True)
+    seed = Seed(0).tag(sync=True)
     fields = traitlets.List(traitlets.Float()).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
@@ -93,24 +93,6 @@ class SpinLab(LiveFigure):
     ) -> None:
         placed = FIELDS if fields is None else [float(field) for field in fields]
         super().__init__(strength=float(strength), kind=kind, seed=seed, fields=placed)
-
-    @traitlets.validate("strength")
-    def _check_strength(self, proposal: dict[str, Any]) -> float:
-        if not 0 <= proposal["value"] <= MOST_STRENGTH:  # a NaN fails it too
-            raise FigureError(f"strength is {proposal['value']}; expected 0 <= strength <= {MOST_STRENGTH:g}")
-        return proposal["value"]
-
-    @traitlets.validate("kind")
-    def _check_kind(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in KINDS:
-            raise FigureError(f"kind is {proposal['value']!r}; expected one of {', '.join(map(repr, KINDS))}")
-        return proposal["value"]
-
-    @traitlets.validate("seed")
-    def _check_seed(self, proposal: dict[str, Any]) -> int:
-        if not 0 <= proposal["value"] < 2**31:
-            raise FigureError(f"seed is {proposal['value']}; expected an integer from 0 to 2**31 - 1")
-        return proposal["value"]
 
     @traitlets.validate("fields")
     def _check_fields(self, proposal: dict[str, Any]) -> list[float]:

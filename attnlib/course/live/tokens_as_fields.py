@@ -9,7 +9,7 @@ import traitlets
 from torch import Tensor
 
 from attnlib._core.checks import Scalar
-from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.live._figure import Choice, FigureError, LiveFigure, Number
 from attnlib.free_energy import coupling_response, field_couplings, saddle_point
 
 TOKENS, COMPONENTS, EDGE = 3, 2, 3.0
@@ -50,9 +50,9 @@ class TokensAsFields(LiveFigure):
     """
 
     tokens = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
-    couplings = traitlets.Unicode("tanh").tag(sync=True)
+    couplings = Choice("tanh", COUPLINGS).tag(sync=True)
     strength = traitlets.Float(1.0).tag(sync=True)
-    beta = traitlets.Float(1.0).tag(sync=True)
+    beta = Number(1.0, least=LEAST_BETA, most=MOST_BETA).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
         "TOKENS": TOKENS,
@@ -85,23 +85,11 @@ class TokensAsFields(LiveFigure):
                 raise FigureError(f"tokens has the entry {part}; expected numbers between -{EDGE:g} and {EDGE:g}")
         return tokens
 
-    @traitlets.validate("couplings")
-    def _check_couplings(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in COUPLINGS:
-            raise FigureError(f"couplings is {proposal['value']!r}; expected one of {', '.join(map(repr, COUPLINGS))}")
-        return proposal["value"]
-
     @traitlets.validate("strength")
     def _check_strength(self, proposal: dict[str, Any]) -> float:
         if not abs(proposal["value"]) <= MOST_STRENGTH:
             span = f"a number between -{MOST_STRENGTH:g} and {MOST_STRENGTH:g}"
             raise FigureError(f"strength is {proposal['value']}; expected {span}")
-        return proposal["value"]
-
-    @traitlets.validate("beta")
-    def _check_beta(self, proposal: dict[str, Any]) -> float:
-        if not LEAST_BETA <= proposal["value"] <= MOST_BETA:
-            raise FigureError(f"beta is {proposal['value']}; expected {LEAST_BETA:g} <= beta <= {MOST_BETA:g}")
         return proposal["value"]
 
     def system(self) -> tuple[Tensor, Tensor]:
