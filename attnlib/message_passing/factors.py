@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlib._core.checks import WHOLE, Scalar, check_count, check_floating, check_tensors
 from attnlib._core.systems import check_system
-from attnlib._core.values import check_result, check_visible, refuted, verdict
+from attnlib._core.values import check_result, check_visible, refuted, transforming, verdict
 from attnlib.message_passing.graphs import check_edges, verdict_range
 
 
@@ -77,7 +77,7 @@ class FactorGraph:
         if low < 0 or high >= len(self.states):
             wrong, count = low if low < 0 else high, len(self.states)
             raise ValueError(f"scopes[{g}] has the variable {wrong}, and states {count} members; expected 0 to {count - 1}")
-        rows = scope.tolist()
+        rows = _rows(scope)
         if twice := [row for row in rows if len(set(row)) < len(row)]:
             raise ValueError(f"scopes[{g}] has the factor {twice[0]}; expected no variable twice")
         shapes = {tuple(self.states[v] for v in row) for row in rows}
@@ -124,7 +124,7 @@ class FactorGraph:
 
         factor = self.variables
         for scope in self.scopes:
-            for row in scope.tolist():
+            for row in _rows(scope):
                 for variable in row:
                     a, b = find(variable), find(factor)
                     if a == b:
@@ -132,6 +132,11 @@ class FactorGraph:
                     root[a] = b
                 factor += 1
         return True
+
+
+def _rows(scope: Tensor) -> list[list[int]]:
+    """The variables of each factor. Under a transform torch 2.6 reads numbers one by one only."""
+    return [[int(variable) for variable in row] for row in scope.unbind()] if transforming() else scope.tolist()
 
 
 def check_logarithms(**tensors: Tensor) -> None:
