@@ -3,6 +3,8 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 WORKERS := -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 export OMP_NUM_THREADS := 1
+# Python keeps what it compiles, for the hundreds of processes that a run starts.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help book check test test-all test-versions lint lab notebooks pages serve bench assignments grade
 

@@ -1,4 +1,4 @@
-"""Attention: scores, places, masks, the average over values, mixers, and the networks it came from (chapter 2)."""
+"""Attention: scores, places, masks, the average over values, and what all mixers share (chapter 2)."""
 
 from attnlib.attention.attend import attend, attention_weights
 from attnlib.attention.heads import Heads, Places, check_heads

@@ -1,4 +1,4 @@
-"""What a response of vector spins was, head by head."""
+"""What the functions of this chapter return: saddle points, one z for all spins, a bound, samples, a mixer's record."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Couplings: what is checked about them, random ones, and how those between vector spins are laid out and made symmetric.
+"""Couplings: random ones, and how those between vector spins are laid out, scaled and made symmetric.
 
 A vector spin has d components. Couplings between N of them are ``[N, N, d, d]``; the same numbers as one matrix over all
 components, ``[N * d, N * d]``, are what the solvers take: :func:`flat_couplings`.

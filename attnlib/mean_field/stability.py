@@ -1,4 +1,4 @@
-"""What a mean-field theory says of a system, the evidence that it was solved, and signs that it does not hold."""
+"""Where a mean-field theory stops to hold: the distance from the Almeida-Thouless line."""
 
 import torch
 from jaxtyping import Float
