@@ -29,8 +29,8 @@ import torch
 import torch.nn.functional as F
 
 from attnlib import __version__
+from attnlib.course.data.networks import memory_weights
 from attnlib.course.data.stories import ANIMALS, COLOURS, KINDS, NAMES, VOCABULARY, WORDS, animal_stories
-from attnlib.course.live.hop_lab import unpacked
 from attnlib.course.models import MemoryNetwork
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "memory_networks.json"
@@ -91,10 +91,11 @@ def trained(setting, steps=STEPS, seed=0):
     return network.requires_grad_(False), losses
 
 
-def packed(table):
-    """A table in 8 bits: whole numbers and the scale that they are multiplied with."""
-    scale = float(f"{table.abs().max() / 127:.6g}")
-    whole = (table / scale).round().clamp(-127, 127).to(torch.int8)
+def packed(table, whole_numbers=torch.int8):
+    """A table in 8 bits, or in those of another type: whole numbers and the scale that they are multiplied with."""
+    most = torch.iinfo(whole_numbers).max
+    scale = float(f"{table.abs().max() / most:.6g}")
+    whole = (table / scale).round().clamp(-most, most).to(whole_numbers)
     return {"scale": scale, "parts": base64.b64encode(whole.contiguous().numpy().tobytes()).decode()}
 
 
@@ -113,17 +114,8 @@ def kept(network):
 def network_of(tables, hops):
     """The rounded network; the rows that no story about animals asks for are zero."""
     network = MemoryNetwork(len(VOCABULARY), WORDS, DIM, hops=hops).double().requires_grad_(False)
-    for embedding, name, kind in (
-        (network.question, "question", QUESTION),
-        (network.key, "key", FACT),
-        (network.value, "value", FACT),
-    ):
-        embedding.weight.zero_()
-        embedding.weight[rows(kind)] = unpacked(tables[name], DIM)
-    for matrix, packed_matrix in zip(network.maps, tables["maps"], strict=True):
-        matrix.copy_(unpacked(packed_matrix, DIM))
-    network.answer.weight.copy_(unpacked(tables["answer"], DIM))
-    network.answer.bias.copy_(unpacked(tables["bias"], 1)[:, 0])
+    record = {"dim": DIM, "words": VOCABULARY, "rows": {"fact": rows(FACT), "question": rows(QUESTION)}}
+    network.load_state_dict(memory_weights(record | {"networks": [{"tables": tables}]}, 0))
     return network
 
 

@@ -1,6 +1,5 @@
 """The hop lab: a story, a question, a trained memory network; take facts away, add some, and see what it reads (chapter 2)."""
 
-import base64
 import math
 from typing import Any, ClassVar
 
@@ -8,6 +7,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnlib.course.data.networks import unpacked
 from attnlib.course.data.stories import ANIMALS, COLOURS, KINDS, NAMES, VOCABULARY
 from attnlib.course.live._figure import FigureError, LiveFigure, Number
 from attnlib.course.models import multi_hop
@@ -17,12 +17,6 @@ BETA_RANGE = (0.1, 10.0)
 BLANK, IS, ARE, A = (VOCABULARY.index(word) for word in ("", "is", "are", "a"))
 FIRST = {words[0]: VOCABULARY.index(words[0]) for words in (NAMES, ANIMALS, KINDS, COLOURS)}
 """Where the names, the animals, their plurals and the colours begin in the vocabulary."""
-
-
-def unpacked(table: dict[str, Any], columns: int) -> Tensor:
-    """A table of a recorded network, stored as whole numbers in 8 bits and a scale: ``[rows, columns]`` in float64."""
-    parts = torch.frombuffer(bytearray(base64.b64decode(table["parts"])), dtype=torch.int8)
-    return table["scale"] * parts.double().reshape(-1, columns)
 
 
 class HopLab(LiveFigure):
@@ -136,11 +130,11 @@ class HopLab(LiveFigure):
         key, value = (self._sentences(net["tables"][name], "fact", self.facts) for name in ("key", "value"))
         question = [VOCABULARY.index("what"), VOCABULARY.index("colour"), IS, self.asked]
         query = self._sentences(net["tables"]["question"], "question", [question])[0]
-        maps = [unpacked(matrix, dim) for matrix in net["tables"]["maps"]]
+        maps = [unpacked(matrix, -1, dim) for matrix in net["tables"]["maps"]]
         beta = self.beta / math.sqrt(dim)
         mask = torch.tensor([place not in self.hidden for place in range(len(self.facts))])
         hops = multi_hop(query, key, value, maps, keep=self.keep, beta=beta, mask=mask)
-        logits = unpacked(net["tables"]["answer"], dim) @ hops.reading[-1] + unpacked(net["tables"]["bias"], 1)[:, 0]
+        logits = unpacked(net["tables"]["answer"], -1, dim) @ hops.reading[-1] + unpacked(net["tables"]["bias"], -1)
         answers = logits.softmax(-1)
         return {
             "scores": (beta * hops.query @ key.mT).tolist(),
@@ -154,7 +148,7 @@ class HopLab(LiveFigure):
         """Sums of the rows that the words have in their places, ``[sentences, dim]``."""
         row = {number: place for place, number in enumerate(self.record["rows"][kind])}
         found = [[row[place * len(VOCABULARY) + word] for place, word in enumerate(words)] for words in sentences]
-        return unpacked(table, self.record["dim"])[torch.tensor(found)].sum(1)
+        return unpacked(table, -1, self.record["dim"])[torch.tensor(found)].sum(1)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,61 @@
+"""Trained networks in records: tables of whole numbers in 8 or 16 bits and a scale, read back as tensors."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnlib.course.data.stories import WORDS
+
+_WIDTHS = {1: torch.int8, 2: torch.int16}
+"""Types of whole numbers by their bytes."""
+
+
+def unpacked(table: Mapping[str, Any], *shape: int) -> Float[Tensor, "..."]:
+    """A table of a record, ``{"scale": number, "parts": base64}``, in float64 and of this shape.
+
+    One size of the shape may be -1. The default is what the table says under ``"shape"``; then a number has 8 or 16 bits, by
+    how many bytes there are. Where a shape is given it has 8. Raises KeyError for a table of another kind, and RuntimeError for
+    a shape that does not fit.
+
+    >>> unpacked({"scale": 0.5, "parts": "AQL/"}, 3)
+    tensor([ 0.5000,  1.0000, -0.5000], dtype=torch.float64)
+    """
+    parts, size = bytearray(base64.b64decode(table["parts"])), 1
+    if not shape:
+        shape = tuple(table["shape"])
+        size = len(parts) // max(1, torch.Size(shape).numel())
+    return table["scale"] * torch.frombuffer(parts, dtype=_WIDTHS[size]).double().reshape(shape)
+
+
+def network_weights(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Tensor]:
+    """What ``load_state_dict`` of a network takes, from the tables of a record that say their shapes. Errors as above.
+
+    >>> network = torch.nn.Linear(2, 1)
+    >>> bias = {"scale": 1, "parts": "AA==", "shape": [1]}
+    >>> tables = {"weight": {"scale": 0.5, "parts": "AQI=", "shape": [1, 2]}, "bias": bias}
+    >>> network.load_state_dict(network_weights(tables)), network.weight.data
+    (<All keys matched successfully>, tensor([[0.5000, 1.0000]]))
+    """
+    return {name: unpacked(table) for name, table in tables.items()}
+
+
+def memory_weights(record: Mapping[str, Any], network: int) -> dict[str, Tensor]:
+    """What ``load_state_dict`` of a memory network takes, from ``recorded("memory_networks")``; rows without use are zero.
+
+    Takes the number of a network, in the order of the record. Raises KeyError for another record, IndexError for no such
+    network.
+
+    >>> from attnlib.course.data.recorded import recorded
+    >>> {name: tuple(table.shape) for name, table in memory_weights(recorded("memory_networks"), 2).items() if "maps" in name}
+    {'maps.0': (32, 32)}
+    """
+    tables, dim, words = record["networks"][network]["tables"], record["dim"], len(record["words"])
+    weights = {f"maps.{hop}": unpacked(table, -1, dim) for hop, table in enumerate(tables["maps"])}
+    for name, kind in (("question", "question"), ("key", "fact"), ("value", "fact")):
+        weights[f"{name}.weight"] = torch.zeros(WORDS * words, dim, dtype=torch.float64)
+        weights[f"{name}.weight"][record["rows"][kind]] = unpacked(tables[name], -1, dim)
+    return weights | {"answer.weight": unpacked(tables["answer"], -1, dim), "answer.bias": unpacked(tables["bias"], -1)}
