@@ -1,0 +1,172 @@
+"""The small translators of pages 1 and 2b, trained once, so that a page need not train them.
+
+    python experiments/translators.py            trains all, two minutes of one core
+    python experiments/translators.py --resume   only those that the result file does not have yet
+
+Page 2b has five, one for each score: four hundred batches of 64 sentences at a learning rate of 0.008. In training the spread
+of the scores and the entropy of the weights are measured on all validation sentences of nine words in both languages. Their
+weights are kept in 8 bits, each table as whole numbers from -127 to 127 and a scale; BLEU and alignment error on the first 300
+test sentences are given before and after rounding. Page 1 has one, which learns from sentences of at most eight words. Of it
+the scores of all test sentences of eight words in both languages are kept, every fifty steps, in 16 bits.
+
+Every translator is written to attnlib/course/data/results/translators.json as soon as it is trained.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import platform
+import re
+import sys
+import time
+from pathlib import Path
+
+import torch
+from memory_networks import double_precision, packed
+
+from attnlib import __version__
+from attnlib.course.data import Vocabulary, batches, make_batch, translation_corpus
+from attnlib.course.data.networks import network_weights
+from attnlib.course.models import Seq2Seq, evaluate, teach
+from attnlib.softmax import entropy, relative_spread
+
+RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "translators.json"
+SCORES = ("dot", "scaled_dot", "general", "additive", "none")
+HIDDEN, STEPS, BATCH, RATE, WARM_UP, EARLY, JUDGED = 96, 400, 64, 8e-3, 20, 20, 300
+SHORT = {"longest": 8, "batch": 32, "warm_up": 0, "every": 50}
+"""What is different for the translator of page 1."""
+
+
+def rounded(numbers, digits=6):
+    """A list of numbers, so many digits of each."""
+    return [float(f"{number:.{digits}g}") for number in numbers]
+
+
+def lessons(longest=None):
+    """The corpus, the pairs to learn from, and the vocabularies of these."""
+    corpus = translation_corpus()
+    pairs = [pair for pair in corpus.train if longest is None or len(pair.source) <= longest]
+    source, target = (Vocabulary(getattr(pair, side) for pair in pairs) for side in ("source", "target"))
+    return corpus, pairs, source, target
+
+
+def of_length(pairs, length):
+    """The pairs that have so many words in both languages."""
+    return [pair for pair in pairs if len(pair.source) == len(pair.target) == length]
+
+
+def taught(model, pairs, source, target, watch, *, batch=BATCH, warm_up=WARM_UP, steps=STEPS):
+    """Teach a model, with seed 0 for the order, and return the losses. Until it has warmed up, less steps change no step."""
+    order = torch.Generator().manual_seed(0)
+
+    def lessons():
+        return batches(pairs, source, target, batch, generator=order)
+
+    return teach(model, lessons, steps, learning_rate=RATE, warm_up=warm_up, watch=watch)
+
+
+def trained(score, steps=STEPS):
+    """One of the five, what was watched in its training, and its losses."""
+    corpus, pairs, source, target = lessons()
+    probe, history = make_batch(of_length(corpus.validation, 9), source, target), []
+    torch.manual_seed(0)
+    model = Seq2Seq(len(source), len(target), hidden=HIDDEN, score=score)
+
+    def watch(step):
+        if score != "none" and (step % 25 == 0 or step == 10):
+            with torch.no_grad():
+                seen = model.explain(probe.source, probe.given)
+            spread = relative_spread(seen.scores[:, :-1], beta=model.beta).mean()
+            decided = (entropy(seen.weights[:, :-1]) / math.log(9)).mean()
+            history.append([step, *rounded([spread.item(), decided.item()])])
+
+    return model, history, taught(model, pairs, source, target, watch, steps=steps)
+
+
+def judged(model):
+    """BLEU and alignment error on the first test sentences, as page 2b measures them."""
+    corpus, _, source, target = lessons()
+    found = evaluate(model, batches(corpus.test[:JUDGED], source, target, 100), target.decode)
+    return {"bleu": round(found.bleu, 2), "aer": None if model.score == "none" else round(found.aer, 4)}
+
+
+def of_tables(score, tables):
+    """The rounded network."""
+    _, _, source, target = lessons()
+    model = Seq2Seq(len(source), len(target), hidden=HIDDEN, score=score)
+    model.load_state_dict(network_weights(tables))
+    return model
+
+
+def run(score):
+    """What the file holds of one of the five."""
+    begin = time.process_time()
+    model, history, losses = trained(score)
+    tables = {name: packed(table) | {"shape": [*table.shape]} for name, table in model.state_dict().items()}
+    found = {"history": history, "early": rounded(losses[:EARLY]), "exact": judged(model), "tables": tables}
+    found["measured"] = judged(of_tables(score, tables))
+    return {"score": score, "cpu_seconds": round(time.process_time() - begin, 1)} | found
+
+
+@double_precision()
+def short(until=STEPS):
+    """What the file holds of the translator of page 1: the page computes in double precision, the network does not.
+
+    With ``until`` its training stops after that step, on the same schedule.
+    """
+    corpus, pairs, source, target = lessons(SHORT["longest"])
+    eight, at, path, losses = make_batch(of_length(corpus.test, 8), source, target), [], [], []
+    torch.manual_seed(0)
+    model = Seq2Seq(len(source), len(target), hidden=HIDDEN, score="dot").float()
+
+    def watch(step):
+        if step % SHORT["every"] == 0:
+            at.append(step)
+            with torch.no_grad():
+                path.append(model.explain(eight.source, eight.given).scores[:, :8])
+        if step == until < STEPS:
+            raise StopIteration
+
+    with contextlib.suppress(StopIteration):
+        losses = taught(model, pairs, source, target, watch, batch=SHORT["batch"], warm_up=SHORT["warm_up"])
+    scores = torch.stack(path)
+    kept = packed(scores, torch.int16) | {"shape": [*scores.shape]}
+    return SHORT | {"at": at, "early": rounded(losses[:EARLY]), "scores": kept}
+
+
+def processor():
+    """What decides the last digits beside the versions: the processor, and what torch uses of it."""
+    named = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else None
+    return f"{named[1] if named else platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def main():
+    """Train what is asked for and write the file after every translator."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--resume", action="store_true", help="keep what the result file has")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    before = json.loads(RESULTS.read_text(encoding="utf-8")) if arguments.resume and RESULTS.exists() else {}
+    result = {
+        "command": "python experiments/translators.py",
+        "versions": {"python": platform.python_version(), "torch": torch.__version__, "attnlib": __version__},
+        "processor": processor(),
+        "seed": 0,
+        "weights": "8 bits: signed bytes times a scale a table, base64; scores of the short one in 16 bits",
+        "settings": {"hidden": HIDDEN, "steps": STEPS, "batch": BATCH, "rate": RATE, "warm_up": WARM_UP, "judged": JUDGED},
+        "runs": before.get("runs", []),
+        "short": before.get("short"),
+    }
+    for score in SCORES:
+        if all(done["score"] != score for done in result["runs"]):
+            result["runs"].append(run(score))
+            RESULTS.write_text(json.dumps(result) + "\n", encoding="utf-8")
+            print({key: result["runs"][-1][key] for key in ("score", "exact", "measured", "cpu_seconds")}, file=sys.stderr)
+    if result["short"] is None:
+        result["short"] = short()
+        RESULTS.write_text(json.dumps(result) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
