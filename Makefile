@@ -34,8 +34,8 @@ lint: .venv/installed  ## mend the layout of the code, then say what else is wro
 lab: .venv/installed  ## open the notebooks in JupyterLab
 	.venv/bin/jupyter-lab notebooks
 
-notebooks: .venv/installed  ## execute all notebooks, then write the page of claims
-	$(RUN) tools/execute_notebooks.py && $(RUN) tools/make_claims.py
+notebooks: .venv/installed  ## execute notebooks twice, PAGES="02b 05a" or all; then write the page of claims
+	$(RUN) tools/execute_notebooks.py $(PAGES) && $(RUN) tools/make_claims.py
 
 pages: .venv/installed  ## write again what repeats _config.yml, the version and the notebooks
 	$(RUN) tools/sync_pages.py && $(RUN) tools/make_claims.py
