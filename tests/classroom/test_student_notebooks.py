@@ -1,7 +1,7 @@
 """Students' notebooks in a real kernel: as they are handed out, and with every answer written in its place.
 
 The kernel is Jupyter's, started once for each assignment, and it has no attnlib. Both states run in it, one after the other,
-with everything forgotten in between.
+with everything forgotten in between. ``make test`` takes one assignment.
 """
 
 import os
@@ -51,6 +51,8 @@ def pictures(cells):
     return sum("image/png" in output.data for output in outputs(cells, "display_data"))
 
 
+@pytest.mark.slow
+@pytest.mark.sweep(1 / 6)
 @pytest.mark.parametrize("master", MASTERS.values(), ids=MASTERS)
 def test_runs_unsolved_and_solved(master, tmp_path, settings):
     unsolved, solved = ran(master, tmp_path, settings)

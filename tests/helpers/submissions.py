@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,12 +183,20 @@ FILES = {
 """Files that are no notebooks."""
 
 
-def hand_in(solved: str, unsolved: str, folder: Path, pack: Path) -> None:
-    """Write all submissions into a folder."""
-    folder.mkdir()
+def one_of_each() -> set[str]:
+    """For each outcome, what becomes of a submission and what is said of it, a student whom a hash chooses."""
+    outcomes: dict[tuple[str, str, tuple[int, ...]], list[str]] = {}
     for name, handed in HANDED.items():
+        outcomes.setdefault((handed.status, handed.note, handed.points), []).append(name)
+    return {min(names, key=lambda name: zlib.crc32(name.encode())) for names in outcomes.values()}
+
+
+def hand_in(solved: str, unsolved: str, folder: Path, pack: Path, names: Iterable[str] = HANDED) -> None:
+    """Write submissions into a folder: of those in :data:`HANDED` these, of all others all."""
+    folder.mkdir()
+    for name in names:
         nb = json.loads(solved)
-        handed.change(nb)
+        HANDED[name].change(nb)
         text = json.dumps(nb).replace("{pack!r}", f"'{pack}'")
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
     for name, (content, _) in FILES.items():

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import course
@@ -27,6 +28,16 @@ FILES = sorted(ROOT.rglob("*.py"))
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
+@cache
+def parsed(text):
+    return ast.parse(text)
+
+
+def tree(path):
+    """The syntax of a file, read once as long as the file stays as it is."""
+    return parsed(path.read_text())
+
+
 def room(path):
     """The package directly under attnlib that a file belongs to, or ``__init__``."""
     return path.relative_to(ROOT).with_suffix("").parts[0]
@@ -44,7 +55,7 @@ def imported(path):
     """What a file imports from attnlib, anywhere in it: dotted names below attnlib, and the names they get in the file."""
     package = ("attnlib", *path.relative_to(ROOT).parts[:-1])
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found += [(alias.name, alias.asname or alias.name.split(".")[0]) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -71,7 +82,7 @@ def wrong_rooms(path):
 def listed(package):
     """The names in ``__all__`` of a package's ``__init__``."""
     path = ROOT.joinpath(*package, "__init__.py")
-    for node in ast.parse(path.read_text()).body if path.is_file() else ():
+    for node in tree(path).body if path.is_file() else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return set(ast.literal_eval(node.value))
     return set()
@@ -94,7 +105,7 @@ def private_names(path):
     found = [f"imports {'.'.join(parts)}" for parts, _ in foreign if any(map(is_private, parts[1:]))]
     found += [f"imports {parts[0]}" for parts, _ in foreign if parts and is_private(parts[0]) and parts[0] not in ORDER]
     names = {local for _, local in foreign}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             owner = node.value
             while isinstance(owner, ast.Attribute):
@@ -115,21 +126,21 @@ def borrowed_names(path):
 
 
 def every_import(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((alias.name, alias.asname or alias.name.split(".")[0]) for alias in node.names)
 
 
 def silenced_imports(path):
     text = path.read_text()
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    nodes = [node for node in ast.walk(parsed(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     lines = {number for node in nodes for number in range(node.lineno, node.end_lineno + 1)}
     return [f"line {n} silences ruff: {line}" for n, line in enumerate(text.splitlines(), 1) if n in lines and "noqa" in line]
 
 
 def hidden_arguments(path):
     """Constructors of public classes that swallow arguments by name."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
     methods = [(node.name, method) for node in nodes for method in node.body if isinstance(method, ast.FunctionDef)]
     methods = [(name, method) for name, method in methods if method.name in ("__init__", "__new__") and name[0] != "_"]
     return [f"{name} takes **{method.args.kwarg.arg}" for name, method in methods if method.args.kwarg]
@@ -137,7 +148,7 @@ def hidden_arguments(path):
 
 def too_many_lines(path):
     text = path.read_text()
-    if len(text.splitlines()) <= LONGEST or f"onger than {LONGEST} lines" in (ast.get_docstring(ast.parse(text)) or ""):
+    if len(text.splitlines()) <= LONGEST or f"onger than {LONGEST} lines" in (ast.get_docstring(parsed(text)) or ""):
         return []
     return [f'has {len(text.splitlines())} lines, and its docstring does not say why it is "longer than {LONGEST} lines"']
 
@@ -150,17 +161,16 @@ def test_every_room_has_a_place():
     assert not [name for name in ORDER if not (ROOT / name / "__init__.py").is_file()]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 @every_file
-def test_a_file_keeps_the_rule(path, rule):
-    assert not rule(path)
+def test_a_file_keeps_the_rules(path):
+    assert not [sentence for rule in RULES for sentence in rule(path)]
 
 
 def classes():
     """The classes of all files, by name: their room, the names of their bases, the private names they use and define."""
     found = {}
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 bases = [ast.unparse(base).split(".")[-1] for base in node.bases]
                 mine = [a for a in ast.walk(node) if isinstance(a, ast.Attribute) and ast.unparse(a.value) in ("self", "cls")]
@@ -340,6 +350,7 @@ def test_importing_attnlib_loads_torch_and_numpy_and_nothing_heavier():
         assert name not in before, f"torch loads {name} by itself: this test no longer says anything about it"
 
 
+@pytest.mark.slow
 def test_each_file_can_be_imported_first():
     """No circle of imports: each file loads in an interpreter that has none of the others, nor the package's own list."""
     files = [path.relative_to(ROOT).with_suffix("").parts for path in FILES if room(path) in ORDER[:-1]]
@@ -382,6 +393,7 @@ def test_attnlib_offers_what_the_chapters_make_public():
 # Docstrings
 
 
+@cache
 def public():
     """Public functions and classes of attnlib's packages, and the public methods defined in it, by name."""
     things = {name: getattr(attnlib, name) for name in attnlib.__all__}
