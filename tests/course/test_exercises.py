@@ -15,6 +15,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnlib.course import check
+from attnlib.course.exercises import _check
 from attnlib.course.exercises import Exercise, Mistake, Verdict, exercises, verdict
 from attnlib.course.exercises._check import PAGES
 from attnlib.course.exercises._compare import agrees, tolerance
@@ -32,6 +33,26 @@ from attnlib.free_energy import (
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
 DTYPES = [torch.float64, torch.float32]
 STUB = "not yet. It returns nothing: replace the dots."
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _built_once():
+    """What an exercise's inputs and mistakes come to is computed once for all answers: each of them gets copies.
+
+    The garbage collector does not look through all that is there already: parts that a reader keeps make it run.
+    """
+    built, build = {}, _check._Trial
+
+    def once(title, exercise):
+        if id(exercise) not in built:
+            built[id(exercise)] = build(title, exercise)  # which keeps the exercise, so that no other gets its id
+        return built[id(exercise)]
+
+    gc.freeze()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_check, "_Trial", once)
+        yield
+    gc.unfreeze()
 
 
 def find(id):
