@@ -12,6 +12,7 @@ from torch import Tensor
 
 from attnlib._core.checks import check_choice, check_count, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.values import check_finite
 from attnlib.solve.implicit import LinearSolver, Map, attach
 from attnlib.solve.iterate import Iterate
 
@@ -34,7 +35,7 @@ def with_derivatives(
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
-        solution: where ``f(z)`` is z, ``[*batch, k]``.
+        solution: where ``f(z)`` is z, ``[*batch, k]``, finite.
         tolerance: what may be left of the linear equation, relative to the gradient; default 256 times the dtype's precision.
         max_steps: evaluations of the derivative allowed to it.
         sweeps: how many plain steps to try before Anderson's method; default few. Those of a map that contracts always arrive.
@@ -44,7 +45,7 @@ def with_derivatives(
         The same numbers, ``[*batch, k]``.
 
     Raises:
-        ValueError: a solution that is not ``[*batch, k]``, settings out of range.
+        ValueError: a solution that is not ``[*batch, k]`` or not finite, settings out of range.
 
     Source: Bai, Kolter and Koltun 2019, theorem 1.
 
@@ -56,6 +57,7 @@ def with_derivatives(
     check_floating(solution=solution)
     if solution.ndim < 1:
         raise ValueError(f"solution has shape {tuple(solution.shape)}; expected [*batch, k]")
+    check_finite(solution=solution)
     if not callable(function):
         raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
     check_choice("on_failure", on_failure, ("error", "warn"))
