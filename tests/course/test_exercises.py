@@ -15,8 +15,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from attnlib.course import check
-from attnlib.course.exercises import _check
-from attnlib.course.exercises import Exercise, Mistake, Verdict, exercises, verdict
+from attnlib.course.exercises import Exercise, Mistake, Verdict, _check, exercises, verdict
 from attnlib.course.exercises._check import PAGES
 from attnlib.course.exercises._compare import agrees, tolerance
 from attnlib.course.exercises._exercise import Misuse

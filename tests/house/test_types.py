@@ -42,5 +42,6 @@ def test_wrong_types_are_found(found):
     assert {line for file, line in complaints if file.endswith(wrong)} == {"3", "4"}, said
 
 
+@pytest.mark.slow
 def test_the_script_runs():
     typed_script.main()
