@@ -43,6 +43,7 @@ def test_has_its_questions(master):
     assert all(len(question.wrong) >= 3 for question in master.automatic)
 
 
+@pytest.mark.slow
 @every_assignment
 @pytest.mark.parametrize("seed", [0, pytest.param(31337, marks=pytest.mark.whole)])
 def test_reference_gets_all_points_nothing_none_and_every_wrong_answer_what_it_should(master, seed):

@@ -118,6 +118,7 @@ def test_the_same_code_learns_from_these_files(tmp_path):
 # Digits
 
 
+@pytest.mark.slow
 def test_digits_are_scikit_learns():
     datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed: pip install -e .[book]")
     found, known = digits(), datasets.load_digits()

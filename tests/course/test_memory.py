@@ -152,6 +152,7 @@ def test_every_parameter_learns():
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in net.parameters())
 
 
+@pytest.mark.slow
 def test_training_finds_the_last_place_only_with_places():
     """A short run of what page 2c does: with places, one hop learns who is where; without, it cannot beat one in three."""
     right = {}

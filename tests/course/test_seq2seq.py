@@ -315,6 +315,7 @@ def taught():
     return net, losses, seen
 
 
+@pytest.mark.slow
 def test_it_learns_to_reverse_and_attends_to_the_right_words(taught):
     net, losses, seen = taught
     assert seen == list(range(201))

@@ -337,6 +337,7 @@ HEAVY = [
 ]
 
 
+@pytest.mark.slow
 def test_importing_attnlib_loads_torch_and_numpy_and_nothing_heavier():
     """What torch itself brings along is not attnlib's doing."""
     script = "import sys, json, torch, numpy; before = set(sys.modules); import attnlib; "

@@ -71,6 +71,7 @@ def installed(built, tmp_path_factory):
     return python
 
 
+@pytest.mark.slow
 def test_source_distribution_holds_the_package_and_nothing_else(built):
     sdist, _ = built
     with tarfile.open(sdist) as packed:
@@ -80,6 +81,7 @@ def test_source_distribution_holds_the_package_and_nothing_else(built):
     assert held - made == around | set(tracked("attnlib"))
 
 
+@pytest.mark.slow
 def test_wheel_holds_the_package_and_nothing_else(built):
     _, wheel = built
     about = f"attnlib-{PROJECT['version']}.dist-info"
@@ -87,6 +89,7 @@ def test_wheel_holds_the_package_and_nothing_else(built):
     assert set(zipfile.ZipFile(wheel).namelist()) == {f"{about}/{name}" for name in files} | set(tracked("attnlib"))
 
 
+@pytest.mark.slow
 def test_wheel_says_where_the_project_lives(built):
     _, wheel = built
     about = zipfile.ZipFile(wheel).read(f"attnlib-{PROJECT['version']}.dist-info/METADATA").decode()
@@ -110,6 +113,7 @@ def test_readme_works_where_the_repository_is_not():
         assert (ROOT / path).is_file()
 
 
+@pytest.mark.slow
 def test_installed_package_finds_its_files(installed, tmp_path):
     script = """
 import attnlib, attnlib.course.live
@@ -177,6 +181,7 @@ def complaints():
     return dict(line.split(" ", 1) for line in said.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", NEEDED)
 def test_a_missing_extra_says_how_to_get_it(complaints, package):
     assert re.match(rf"[\w. ]+ needs {package}, which is missing", complaints[package])
@@ -197,6 +202,7 @@ def named(requirements):
     return {re.match(r"[\w.-]+", requirement)[0] for requirement in requirements}
 
 
+@pytest.mark.slow
 def test_everything_that_is_imported_is_asked_for():
     package = named(versions.asked_of_a_reader()) | {"attnlib"}
     for name in tracked("attnlib/*.py"):

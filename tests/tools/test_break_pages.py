@@ -40,16 +40,19 @@ def said(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_a_break_that_a_claim_notices_is_named_with_it(said):
     assert "attend is changed: claim 1.1\n" in said["blind"].stdout
     assert "attend ignores beta: claim 1.1\n" in said["blind"].stdout
 
 
+@pytest.mark.slow
 def test_one_per_cent_that_nobody_notices_is_doubled(said):
     assert "find_fixed_points.points is changed: only when doubled: claim 1.2\n" in said["blind"].stdout
     assert "residual" not in said["blind"].stdout  # the page does not read it
 
 
+@pytest.mark.slow
 def test_what_nobody_notices_fails(said):
     assert "participation_ratio is changed: NOT NOTICED\n" in said["blind"].stdout
     assert said["blind"].returncode == 1, said["blind"].stderr

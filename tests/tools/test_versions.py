@@ -125,6 +125,7 @@ def test_an_old_python_is_refused_before_anything_is_made(tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
+@pytest.mark.slow
 def test_a_broken_environment_is_made_again(tmp_path, capfd):
     folder = tmp_path / ".venv"
     (folder / "bin").mkdir(parents=True)
