@@ -1,6 +1,7 @@
 """The generated corpus keeps the rules of German; splits leak nothing; loaders read what they should and refuse the rest."""
 
 import random
+from functools import cache
 from itertools import chain
 
 import jaxtyping
@@ -35,7 +36,11 @@ def quickly(make):
         jaxtyping.config.update("jaxtyping_disable", False)
 
 
-SAMPLE = quickly(lambda: generate_pairs(4000, seed=7))
+@cache
+def sampled():
+    return quickly(lambda: generate_pairs(4000, seed=7))
+
+
 CASES, GENDERS = ("nominative", "accusative", "dative"), ("m", "f", "n", "pl")
 
 
@@ -139,7 +144,7 @@ TIMES_FIRST = [tuple(word for word, _ in time) for time in TIMES["fronted"]]
 
 
 def test_the_verb_stands_second_after_a_time():
-    fronted = [pair for pair in SAMPLE if any(pair.source[: len(time)] == time for time in TIMES_FIRST)]
+    fronted = [pair for pair in sampled() if any(pair.source[: len(time)] == time for time in TIMES_FIRST)]
     assert len(fronted) > 400
     for pair in fronted:
         time = next(time for time in TIMES_FIRST if pair.source[: len(time)] == time)
@@ -150,7 +155,7 @@ def test_the_verb_stands_second_after_a_time():
 
 @pytest.mark.parametrize(("word", "english"), [("weil", "because"), ("dass", "that"), ("wenn", "if")])
 def test_the_verb_stands_last_in_a_subordinate_clause(word, english):
-    subordinate = [pair for pair in SAMPLE if word in pair.source]
+    subordinate = [pair for pair in sampled() if word in pair.source]
     assert len(subordinate) > 150
     for pair in subordinate:
         begin = pair.source.index(word)
@@ -168,7 +173,7 @@ def test_the_verb_stands_last_in_a_subordinate_clause(word, english):
 
 
 def test_separable_verbs_separate_in_main_clauses_only():
-    apart = [p for p in SAMPLE if p.source[-2] in PREFIXES and p.source[-1] == "." and "," not in p.source]
+    apart = [p for p in sampled() if p.source[-2] in PREFIXES and p.source[-1] == "." and "," not in p.source]
     assert len(apart) > 50
     for pair in apart:
         assert set(pair.source) & (FINITE | INFINITIVES | SINGULAR_I)
@@ -176,13 +181,15 @@ def test_separable_verbs_separate_in_main_clauses_only():
         speakers = {j for i, j in pair.alignment if (i, prefix) in pair.alignment}
         assert len(speakers) == 2  # the English verb says both parts
     together = [
-        p for p in SAMPLE if "weil" in p.source and p.source[-2].startswith(tuple(PREFIXES)) and p.source[-2] not in VERB_FORMS
+        p
+        for p in sampled()
+        if "weil" in p.source and p.source[-2].startswith(tuple(PREFIXES)) and p.source[-2] not in VERB_FORMS
     ]
     assert len(together) > 5
 
 
 def test_negation():
-    nicht, kein = ([p for p in SAMPLE if any(w.startswith(start) for w in p.source)] for start in ("nicht", "kein"))
+    nicht, kein = ([p for p in sampled() if any(w.startswith(start) for w in p.source)] for start in ("nicht", "kein"))
     assert len(nicht) > 200
     assert len(kein) > 200
     for pair in nicht:
@@ -192,19 +199,19 @@ def test_negation():
 
 
 def test_predicates_have_no_ending():
-    for pair in SAMPLE:
+    for pair in sampled():
         if len(pair.source) == 4 and pair.source[1] in ("ist", "sind", "bin"):
             assert pair.source[2] in STATES
 
 
 def test_contraction():
-    bigrams = {pair.source[i : i + 2] for pair in SAMPLE for i in range(len(pair.source) - 1)}
+    bigrams = {pair.source[i : i + 2] for pair in sampled() for i in range(len(pair.source) - 1)}
     assert ("in", "dem") not in bigrams
     assert any(first == "im" for first, _ in bigrams)
 
 
 def test_every_english_word_is_aligned_and_links_are_inside():
-    for pair in SAMPLE:
+    for pair in sampled():
         assert {i for i, _ in pair.alignment} == set(range(len(pair.target)))
         assert {j for _, j in pair.alignment} <= set(range(len(pair.source)))
         unsaid = set(range(len(pair.source))) - {j for _, j in pair.alignment}
@@ -215,7 +222,7 @@ def test_every_english_word_is_aligned_and_links_are_inside():
 def test_alignments_of_known_words():
     known = {"apple": "Apfel", "because": "weil", "tree": "baum", "today": "heute", "o'clock": "Uhr", "king": "König", "?": "?"}
     found = set()
-    for pair in SAMPLE:
+    for pair in sampled():
         for i, j in pair.alignment:
             if pair.target[i] in known:
                 assert known[pair.target[i]].lower() in pair.source[j].lower()
@@ -305,12 +312,14 @@ def object_first(pair):
     return pair.source[:finite], pair.source[finite], tuple(pair.source[j] for j in subject)
 
 
-OBJECT_FIRST = [pair for pair in SAMPLE if object_first(pair)]
+@cache
+def objects_first():
+    return [pair for pair in sampled() if object_first(pair)]
 
 
 def test_many_sentences_begin_with_an_object():
-    assert len(OBJECT_FIRST) > 400
-    topics = [object_first(pair)[0] for pair in OBJECT_FIRST]
+    assert len(objects_first()) > 400
+    topics = [object_first(pair)[0] for pair in objects_first()]
     assert {len(topic) for topic in topics} == {1, 2, 3}
     assert {"mich", "ihn", "mir", "ihm", "ihr"} <= {topic[0] for topic in topics}
 
@@ -318,7 +327,7 @@ def test_many_sentences_begin_with_an_object():
 def test_the_form_of_the_words_says_who_acts():
     """A topic that can be a subject stands before a subject that cannot be an object: only one reading is left."""
     decided_by = {"topic": 0, "subject": 0}
-    for pair in OBJECT_FIRST:
+    for pair in objects_first():
         topic, finite, subject = object_first(pair)
         main = " ".join(pair.target).split(" because ")[0].split()
         governed = {word.removesuffix("s") for word in main} & (DATIVE_VERBS | GIVING)
@@ -338,7 +347,7 @@ def test_the_form_of_the_words_says_who_acts():
 
 def test_the_english_does_not_show_the_order_of_the_german():
     """Subject, verb, object: turned about, the first English words are those behind the German verb."""
-    for pair in OBJECT_FIRST:
+    for pair in objects_first():
         topic, _, subject = object_first(pair)
         first = {j for i, j in pair.alignment if i == 0}
         assert min(first) > len(topic)
@@ -348,7 +357,7 @@ def test_the_english_does_not_show_the_order_of_the_german():
 def test_english_particles_stand_behind_pronouns_and_aloud_behind_every_object():
     particles, objects = {"up", "off", "on", "away", "along"}, {"me", "us", "him", "her"}
     apart = aloud = 0
-    for pair in SAMPLE:
+    for pair in sampled():
         for first, second in zip(pair.target, pair.target[1:], strict=False):
             assert not (first in particles and second in objects), pair
             assert not (first in ("read", "reads") and second == "aloud"), pair
@@ -360,7 +369,7 @@ def test_english_particles_stand_behind_pronouns_and_aloud_behind_every_object()
 
 def test_what_lasts_is_neither_wanted_nor_timed():
     modals = set(MODALS) | {plural for plural, _ in MODALS.values()}
-    for pair in SAMPLE:
+    for pair in sampled():
         if {"brauchen", "lieben", "kennen", "braucht", "liebt", "kennt", "brauche", "liebe", "kenne"} & set(pair.source):
             clause = " ".join(pair.source).split(" , ")
             for part in clause:
@@ -373,7 +382,7 @@ def test_what_lasts_is_neither_wanted_nor_timed():
 
 
 def test_nobody_does_anything_to_the_same_word():
-    for pair in SAMPLE:
+    for pair in sampled():
         for part in " ".join(pair.source).split(" , "):
             nouns = [word for word in part.split() if word[0].isupper() and word != "Uhr"]
             stems = {next((n.german for n in NOUNS if word in (n.german, n.plural)), word) for word in nouns}
@@ -477,7 +486,7 @@ def test_a_batch_is_padded_and_shifted():
 
 
 def test_batches_hold_every_pair_once_and_waste_little():
-    pairs = SAMPLE[:1000]
+    pairs = sampled()[:1000]
     source, target = (Vocabulary(getattr(p, side) for p in pairs) for side in ("source", "target"))
     first, second = (list(batches(pairs, source, target, 64, generator=torch.Generator().manual_seed(3))) for _ in range(2))
     assert [b.source.tolist() for b in first] == [b.source.tolist() for b in second]
@@ -567,14 +576,14 @@ def test_bad_parallel_files(tmp_path):
         (lambda: generate_pairs(0), "size is 0; expected an integer of at least 1"),
         (lambda: generate_pairs(3, longest=5), "longest is 5; expected an integer of at least 8"),
         (lambda: translation_corpus(50), "pairs has 50 pairs; expected more than validation 1000"),
-        (lambda: split_pairs(SAMPLE, validation=0, test=1), "validation is 0; expected an integer of at least 1"),
-        (lambda: split_pairs(SAMPLE, validation=1, test=0), "test is 0; expected an integer of at least 1"),
+        (lambda: split_pairs(sampled(), validation=0, test=1), "validation is 0; expected an integer of at least 1"),
+        (lambda: split_pairs(sampled(), validation=1, test=0), "test is 0; expected an integer of at least 1"),
         (lambda: Vocabulary([[]]), "sentences has no word that occurs 1 times"),
         (lambda: Vocabulary([["a"]]).encode(["a"], any_case=1), "any_case is .*; expected True or False"),
         (lambda: tokenize("a", lower=0), "lower is .*; expected True or False"),
         (lambda: Vocabulary([["a"]], least=0), "least is 0; expected an integer of at least 1"),
         (lambda: make_batch([], Vocabulary([["a"]]), Vocabulary([["a"]])), "pairs is empty; expected at least one pair"),
-        (lambda: next(batches(SAMPLE, Vocabulary([["a"]]), Vocabulary([["a"]]), 0)), "size is 0; expected an integer"),
+        (lambda: next(batches(sampled(), Vocabulary([["a"]]), Vocabulary([["a"]]), 0)), "size is 0; expected an integer"),
     ],
 )
 def test_bad_arguments(call, words):

@@ -43,16 +43,18 @@ def results(entry: Entry, given: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: x for name, x in leaves(call()).items() if isinstance(x, Tensor) and x.is_floating_point()}
 
 
-ENTRIES = [entry for entry in entry_points() if entry.name != "attention.Mixer.forward" and changeable(entry)]
+ENTRIES = [entry for entry in entry_points() if entry.name != "attention.Mixer.forward"]
 
 
 def test_there_are_many():
-    assert len(ENTRIES) > 40
+    assert len([entry for entry in ENTRIES if changeable(entry)]) > 40
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_forward_and_reverse_agree(entry):
     point = changeable(entry)
+    if not point:
+        return  # nothing of what it takes has a derivative
     along = {name: direction(name, x) for name, x in point.items()}
     leaf = {name: x.clone().requires_grad_() for name, x in point.items()}
     found = {name: x for name, x in results(entry, leaf).items() if x.requires_grad}
