@@ -1,4 +1,4 @@
-"""What all tests share: one thread, one hypothesis profile, attnlib unchecked where asked, patience, a browser, the book."""
+"""What all tests share: one thread, two hypothesis profiles, attnlib unchecked where asked, patience, a browser, the book."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ import jaxtyping
 import pytest
 import torch
 from beartype import beartype
+from helpers.draw import EXAMPLES
 from hypothesis import HealthCheck, settings
 
 collect_ignore = ["helpers"]
@@ -42,10 +43,16 @@ def _sparing(decorator: Callable[..., Any]) -> Callable[..., Any]:
 
 
 jaxtyping.jaxtyped = _sparing(jaxtyping.jaxtyped)
-settings.register_profile(
-    "attnlib", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("attnlib")
+for tier, share in (("test", 0.3), ("all", 1)):
+    number = int(share * EXAMPLES)
+    settings.register_profile(
+        tier, deadline=None, derandomize=True, max_examples=number, suppress_health_check=[HealthCheck.too_slow]
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All examples of hypothesis in the last tier, fewer in the others; also where the tiers are not known."""
+    settings.load_profile("all" if config.getoption("tier", "test") == "all" else "test")
 
 
 @pytest.fixture

@@ -2,12 +2,24 @@
 
 import math
 
+import pytest
 import torch
+from hypothesis import settings
 from hypothesis import strategies as st
 from torch.func import functional_call
 
 SINGLE = False
 """True in the copy of these tests that test_single_precision.py runs: then :func:`close` allows what float32 rounds."""
+
+EXAMPLES = 50
+"""How many examples of a property hypothesis tries in the last tier."""
+
+derivatives = pytest.mark.parametrize(
+    "how",
+    [{"fast_mode": True, "check_undefined_grad": False}, pytest.param({}, marks=pytest.mark.whole)],
+    ids=["along one direction", "entry by entry"],
+)
+"""How ``gradcheck`` and ``gradgradcheck`` compare with differences: along one direction, in the last tier also by entries."""
 
 seeds = st.integers(0, 2**31)
 sizes = st.integers(1, 5)
@@ -15,6 +27,11 @@ batches = st.lists(st.integers(1, 3), max_size=3).map(tuple)
 dtypes = st.sampled_from([torch.float16, torch.bfloat16, torch.float32, torch.float64])
 ordinary_betas = st.floats(0.01, 20)
 betas = st.one_of(st.sampled_from([0, 0.0, 1, math.inf, 1e-300, 1e-20, 1e6, 1e20, 1e38, 1e300]), ordinary_betas)
+
+
+def examples(number):
+    """Other than :data:`EXAMPLES` in the last tier; in the others the same share of them as of those."""
+    return settings(max_examples=math.ceil(number * settings.default.max_examples / EXAMPLES))
 
 
 def normal(*shape, seed=0, dtype=torch.float64, scale=1.0, grad=False):
@@ -49,8 +66,8 @@ def close(a, b, atol=1e-10, rtol=0.0):
     torch.testing.assert_close(a, b, atol=atol, rtol=rtol)
 
 
-def parameter_check(module, check, *tensors, **settings):
-    """Check derivatives with respect to the inputs and all parameters of a module."""
+def parameter_check(module, check, *tensors, how=None, **settings):
+    """Check derivatives with respect to the inputs and all parameters of a module; ``how`` is for the check."""
     names = [name for name, _ in module.named_parameters()]
     parameters = [p.detach().requires_grad_() for p in module.parameters()]
 
@@ -58,4 +75,4 @@ def parameter_check(module, check, *tensors, **settings):
         values = dict(zip(names, arguments[len(tensors) :]))
         return functional_call(module, values, arguments[: len(tensors)], settings)
 
-    return check(call, (*tensors, *parameters))
+    return check(call, (*tensors, *parameters), **(how or {}))
