@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from helpers.draw import close, normal
+from helpers.draw import close, derivatives, normal
 from torch.autograd import forward_ad, gradcheck
 
 from attnlib import ConvergenceError
@@ -91,9 +91,11 @@ def test_it_solves_its_own_equations(theory):
     assert found.spin_glass_susceptibility.shape == (5,)
 
 
+@pytest.mark.slow
 @pytest.mark.double
+@derivatives
 @theories
-def test_responses_are_derivatives_and_all_differentiates(theory):
+def test_responses_are_derivatives_and_all_differentiates(theory, how):
     """For naive mean field and TAP chi is the derivative of m; adaptive TAP takes V as given in it."""
     J, h = glasses(2, 4)
     h, beta = h.requires_grad_(), torch.tensor([0.4, 0.7], dtype=torch.float64).requires_grad_()
@@ -101,21 +103,27 @@ def test_responses_are_derivatives_and_all_differentiates(theory):
         found = theory(J, h, beta=beta)
         rows = [torch.autograd.grad(found.m[:, i].sum(), h, retain_graph=True)[0] for i in range(4)]
         close(torch.stack(rows, -2) / beta.detach()[:, None, None], found.chi.detach(), atol=1e-8)
-    assert gradcheck(lambda h, beta: theory(J, h, beta=beta, tolerance=1e-13).m, (h, beta), atol=1e-6)
+    assert gradcheck(lambda h, beta: theory(J, h, beta=beta, tolerance=1e-13).m, (h, beta), atol=1e-6, **how)
     if theory is not naive_mean_field:
-        assert gradcheck(lambda h: theory(J, h, beta=0.5, tolerance=1e-13).V, (h,), atol=1e-6)
+        assert gradcheck(lambda h: theory(J, h, beta=0.5, tolerance=1e-13).V, (h,), atol=1e-6, **how)
 
 
+steps = pytest.mark.parametrize(("strength", "steps"), [(0.1, 14), pytest.param(0.5, 60, marks=pytest.mark.whole)])
+"""Where no value can be seen every step is taken: few in the tier test, of couplings that need no more."""
+
+
+@pytest.mark.slow
 @pytest.mark.double
 @theories
-def test_transforms_of_torch_func_see_the_same_derivatives(theory):
+@steps
+def test_transforms_of_torch_func_see_the_same_derivatives(theory, strength, steps):
     """They see through no implicit function, so the steps carry the derivative; also where no spin is coupled, in one step."""
     J, h = glasses(3, 5)
-    J = torch.stack([0.5 * J[0], 0.3 * J[1], 0 * J[2]])
+    J = torch.stack([strength * J[0], 0.6 * strength * J[1], 0 * J[2]])
     weights = normal(3, 5, seed=7)
 
     def score(h, J, weights):
-        return (weights * theory(J, h, max_steps=60).m).sum()
+        return (weights * theory(J, h, max_steps=steps).m).sum()
 
     leaf = h.clone().requires_grad_()
     (slope,) = torch.autograd.grad(score(leaf, J, weights), leaf)
@@ -123,16 +131,18 @@ def test_transforms_of_torch_func_see_the_same_derivatives(theory):
     close(torch.func.vmap(torch.func.grad(score))(h, J, weights), slope, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.double
 @theories
-def test_derivatives_in_forward_mode_are_those_in_reverse(theory):
+@steps
+def test_derivatives_in_forward_mode_are_those_in_reverse(theory, strength, steps):
     """Of all that is found, by fields and couplings, with and without torch.func."""
     (J,), (h,) = glasses(1, 4)
     _, (push,) = glasses(1, 4, seed=5)
-    given, along = (0.5 * J, h), (J * J, push)
+    given, along = (strength * J, h), (J * J, push)
 
     def found(J, h):
-        found = theory(J, h, max_steps=60)
+        found = theory(J, h, max_steps=steps)
         return torch.cat([found.m, found.chi.flatten(), found.V])
 
     wanted = torch.autograd.functional.jvp(found, given, along)[1]
@@ -142,11 +152,13 @@ def test_derivatives_in_forward_mode_are_those_in_reverse(theory):
         close(forward_ad.unpack_dual(result).tangent, wanted, atol=1e-8)
 
 
+@pytest.mark.slow
+@derivatives
 @pytest.mark.parametrize("prior", [Gaussian(torch.tensor([[1.0, 0.3], [0.3, 0.6]])), Spherical(2)], ids=repr)
-def test_reactions_of_vector_spins_differentiate(prior):
+def test_reactions_of_vector_spins_differentiate(prior, how):
     """With respect to the couplings too, on which V of Gaussian spins depends alone."""
     J, h = glasses(1, 4)
-    J, off = 0.4 * J[0], torch.triu_indices(4, 4, 1)
+    J, off = (0.1 if how else 0.4) * J[0], torch.triu_indices(4, 4, 1)
 
     def solve(upper, h):
         J = torch.zeros(4, 4, dtype=torch.float64).index_put((off[0], off[1]), upper)
@@ -154,7 +166,7 @@ def test_reactions_of_vector_spins_differentiate(prior):
         return found.m, found.V, found.chi
 
     upper = J[off[0], off[1]].requires_grad_()
-    assert gradcheck(solve, (upper, h[0].requires_grad_()), atol=1e-6, fast_mode=True)
+    assert gradcheck(solve, (upper, h[0].requires_grad_()), atol=1e-6, **how | {"fast_mode": True})
 
 
 @theories
