@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 import torch
-from helpers.draw import close, mask_of, normal, parameter_check
+from helpers.draw import close, derivatives, mask_of, normal, parameter_check
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.autograd import gradcheck
@@ -193,15 +193,16 @@ class MixerSuite(Made):
             exact = copy.deepcopy(module).double()(x.double(), None if context is None else context.double(), mask)
             close(out.double(), exact, atol=LOOSE[dtype] * scale, rtol=LOOSE[dtype] * scale)
 
+    @derivatives
     @pytest.mark.parametrize("more", [{}, {"bias": True}, {"causal": True}, {"learn_beta": True}])
-    def test_it_differentiates(self, more):
+    def test_it_differentiates(self, more, how):
         module = self.make(2, heads=2, head_dim=1, **(self.small | more))
         x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
         if self.crosses:
-            assert parameter_check(module, gradcheck, x, context, mask=mask_of(1, 2, 3))
+            assert parameter_check(module, gradcheck, x, context, how=how, mask=mask_of(1, 2, 3))
         else:
-            assert parameter_check(module, gradcheck, x, mask=mask_of(1, 2, 2))
-        assert parameter_check(module, gradcheck, x)
+            assert parameter_check(module, gradcheck, x, how=how, mask=mask_of(1, 2, 2))
+        assert parameter_check(module, gradcheck, x, how=how)
 
     def test_a_learned_beta_is_one_for_each_head_and_stays_positive(self):
         module = self.make(learn_beta=True, beta=torch.tensor([0.5, 2.0]))

@@ -1,6 +1,7 @@
 """How the shared suite makes every mixer of attnlib, and the one that CONTRIBUTING.md makes.
 
-A chapter's tests inherit from these; test_traced.py runs all of them through torch's tracers.
+A chapter's tests inherit from these; test_traced.py runs all of them through torch's tracers. Every class of mixers has a suite
+of its main setting, which runs in each tier. The suites of its other settings are a sweep.
 """
 
 import dataclasses
@@ -10,6 +11,7 @@ import types
 from typing import ClassVar
 
 import course
+import pytest
 import torch
 from helpers.mixer_suite import MixerSuite
 
@@ -18,11 +20,15 @@ from attnlib.free_energy import VectorSpinAttention
 from attnlib.mean_field import Binary, MeanFieldAttention
 from attnlib.message_passing import GraphAttention, complete_edges
 
+another_setting = pytest.mark.sweep(0.25)
+"""Of a class that has a suite of its main setting."""
+
 
 class SoftmaxAttentionSuite(MixerSuite):
     kind = SoftmaxAttention
 
 
+@another_setting
 class SoftmaxAttentionByTheFormulaSuite(MixerSuite):
     kind = SoftmaxAttention
     settings: ClassVar = {"twice_differentiable": True}
@@ -32,6 +38,7 @@ class EnergyAttentionSuite(MixerSuite):
     kind = EnergyAttention
 
 
+@another_setting
 class EnergyAttentionInStepsSuite(MixerSuite):
     kind = EnergyAttention
     settings: ClassVar = {"steps": 3, "step_size": 0.5}
@@ -46,6 +53,7 @@ class Automatic(EnergyAttention):
         super().__init__(*sizes, closed_form=False, **settings)
 
 
+@another_setting
 class EnergyAttentionByAutomaticDifferentiationSuite(MixerSuite):
     kind = Automatic
     settings: ClassVar = {"steps": 2, "step_size": 0.5}
@@ -59,6 +67,7 @@ class MeanFieldAttentionSuite(MixerSuite):
     crosses = False
 
 
+@another_setting
 class MeanFieldAttentionOfAsymmetricCouplingsSuite(MixerSuite):
     kind = MeanFieldAttention
     settings: ClassVar = {"sites": 30, "symmetric": False}
@@ -77,6 +86,7 @@ class Iterated(MeanFieldAttention):
         super().__init__(*sizes, dtype=dtype, tolerance=tolerance, largest=largest, max_steps=max_steps, **settings)
 
 
+@another_setting
 class MeanFieldAttentionByIterationSuite(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "prior": Binary(), "onsager": "none"}
@@ -85,6 +95,7 @@ class MeanFieldAttentionByIterationSuite(MixerSuite):
     crosses = False
 
 
+@another_setting
 class MeanFieldAttentionWithANetworkSuite(MixerSuite):
     kind = Iterated
     settings: ClassVar = {"sites": 30, "onsager": "neural"}
@@ -100,6 +111,7 @@ class VectorSpinAttentionSuite(MixerSuite):
     crosses = False
 
 
+@another_setting
 class VectorSpinAttentionWhoseCouplingsFollowTheFieldsSuite(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh"}
@@ -107,6 +119,7 @@ class VectorSpinAttentionWhoseCouplingsFollowTheFieldsSuite(MixerSuite):
     crosses = False
 
 
+@another_setting
 class VectorSpinAttentionWithCouplingsLikeAttentionsSuite(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "softmax"}
@@ -114,6 +127,7 @@ class VectorSpinAttentionWithCouplingsLikeAttentionsSuite(MixerSuite):
     crosses = False
 
 
+@another_setting
 class VectorSpinAttentionWithOneMultiplierSuite(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"sites": 5, "lengths": "total"}
@@ -121,6 +135,7 @@ class VectorSpinAttentionWithOneMultiplierSuite(MixerSuite):
     crosses = False
 
 
+@another_setting
 class VectorSpinAttentionWithOneMultiplierAndTheFieldsCouplingsSuite(MixerSuite):
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
@@ -152,6 +167,7 @@ class AlongAllEdges(GraphAttention):
         return complete_edges(x.shape[-2], m, device=x.device)
 
 
+@another_setting
 class GraphAttentionAlongEdgesSuite(MixerSuite):
     kind = AlongAllEdges
     settings: ClassVar = {"empty": "error"}
