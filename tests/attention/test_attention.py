@@ -2,7 +2,19 @@ import math
 
 import pytest
 import torch
-from helpers.draw import batches, betas, close, dtypes, mask_of, normal, ordinary_betas, parameter_check, seeds, sizes
+from helpers.draw import (
+    batches,
+    betas,
+    close,
+    derivatives,
+    dtypes,
+    mask_of,
+    normal,
+    ordinary_betas,
+    parameter_check,
+    seeds,
+    sizes,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -208,14 +220,14 @@ MASK = torch.tensor([[True, False, True], [False, True, True]])
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("beta", [0, 0.7, 2, math.inf])
+@derivatives
 @pytest.mark.double
-def test_attention_differentiates(beta, mask):
+def test_attention_differentiates(beta, mask, how):
     leaves = tuple(t.requires_grad_() for t in inputs((2,), 2, 3, 2, 2, seed=0))
-    assert gradcheck(lambda *t: attend(*t, beta=beta, mask=mask), leaves)
-    assert gradcheck(lambda *t: attend(*t, beta=beta, mask=mask, twice_differentiable=True), leaves)
-    assert gradgradcheck(lambda *t: attend(*t, beta=beta, mask=mask, twice_differentiable=True), leaves)
-    assert gradcheck(lambda *t: attention_weights(*t, beta=beta, mask=mask), leaves[:2])
-    assert gradgradcheck(lambda *t: attention_weights(*t, beta=beta, mask=mask), leaves[:2])
+    assert gradcheck(lambda *t: attend(*t, beta=beta, mask=mask), leaves, **how)
+    for check in (gradcheck, gradgradcheck):
+        assert check(lambda *t: attend(*t, beta=beta, mask=mask, twice_differentiable=True), leaves, **how)
+        assert check(lambda *t: attention_weights(*t, beta=beta, mask=mask), leaves[:2], **how)
 
 
 @pytest.mark.double
@@ -278,16 +290,15 @@ def test_a_record_explains_the_call(batch, n, m, heads, bare, masked, seed):
 @pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("settings", [{"heads": 2, "bias": True}, {"heads": 2, "head_dim": 1}, {"bare": True}])
 @pytest.mark.parametrize("masked", [False, True])
+@derivatives
 @pytest.mark.double
-def test_softmax_attention_differentiates(settings, masked, twice):
+def test_softmax_attention_differentiates(settings, masked, twice, how):
     module = SoftmaxAttention(2, **settings, twice_differentiable=twice).double()
     x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
     mask = MASK[None] if masked else None
-    assert parameter_check(module, gradcheck, x, context, mask=mask)
-    assert parameter_check(module, gradcheck, x)
-    if twice:
-        assert parameter_check(module, gradgradcheck, x, context, mask=mask)
-        assert parameter_check(module, gradgradcheck, x)
+    for check in (gradcheck, gradgradcheck) if twice else (gradcheck,):
+        assert parameter_check(module, check, x, context, how=how, mask=mask)
+        assert parameter_check(module, check, x, how=how)
 
 
 @pytest.mark.parametrize("kind", MODULES)

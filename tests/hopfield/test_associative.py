@@ -3,8 +3,8 @@ import math
 
 import pytest
 import torch
-from helpers.draw import batches, close, normal, seeds, sizes
-from hypothesis import given, settings
+from helpers.draw import batches, close, examples, normal, seeds, sizes
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attnlib.hopfield import (
@@ -199,7 +199,7 @@ def test_a_visit_takes_the_lower_of_two_energies(batch, n, m, d, degree, seed):
 
 
 @given(st.integers(1, 4), sizes, st.integers(2, 10), degrees, st.booleans(), seeds)
-@settings(max_examples=20)
+@examples(20)
 def test_asynchronous_energy_never_rises_and_ends_where_every_spin_is_content(n, m, d, degree, shuffled, seed):
     state, memory = spins(n, d, seed=seed), spins(m, d, seed=seed + 1)
     weights, field = couplings(d=d, seed=seed), normal(d, seed=seed + 2)
@@ -264,7 +264,7 @@ def test_synchronous_symmetric_networks_end_in_a_point_or_a_pair(d, seed):
 
 
 @given(st.integers(2, 4), sizes, st.integers(2, 8), degrees, modes, seeds)
-@settings(max_examples=20)
+@examples(20)
 def test_a_probe_does_not_feel_the_others(n, m, d, degree, mode, seed):
     state, memory = spins(2, n, d, seed=seed), spins(2, m, d, seed=seed + 1)
     together = dense_recall(state, memory, degree=degree, mode=mode)

@@ -2,8 +2,20 @@ import math
 
 import pytest
 import torch
-from helpers.draw import batches, close, dtypes, mask_of, normal, ordinary_betas, parameter_check, seeds, sizes
-from hypothesis import given, settings
+from helpers.draw import (
+    batches,
+    close,
+    derivatives,
+    dtypes,
+    examples,
+    mask_of,
+    normal,
+    ordinary_betas,
+    parameter_check,
+    seeds,
+    sizes,
+)
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributions
 from torch.autograd import gradcheck, gradgradcheck
@@ -86,7 +98,7 @@ def test_one_update_is_one_step(batch, n, m, beta, step_size, masked, seed):
 
 
 @given(sizes, sizes, sizes, st.floats(0.01, 50), st.floats(1e-3, 2), st.sampled_from([0.1, 1, 10]), st.booleans(), seeds)
-@settings(max_examples=100)
+@examples(100)
 @pytest.mark.double
 def test_descent_lemma(n, m, d, beta, step_size, scale, masked, seed):
     state, memory = pair((), n, m, d, seed, scale)
@@ -210,8 +222,9 @@ def test_a_state_that_feels_nothing_is_an_error_or_keeps_the_quadratic_term(func
 
 @pytest.mark.parametrize("mask", [None, MASK])
 @pytest.mark.parametrize("per_state", [False, True])
+@derivatives
 @pytest.mark.double
-def test_the_energy_and_its_steps_differentiate(per_state, mask):
+def test_the_energy_and_its_steps_differentiate(per_state, mask, how):
     leaves = pair((2,), 2, 3, 2, grad=True)
     beta = torch.tensor([[0.6], [2.0]] if per_state else 0.7, dtype=torch.float64, requires_grad=True)
     functions = [
@@ -221,10 +234,10 @@ def test_the_energy_and_its_steps_differentiate(per_state, mask):
         lambda s, x, b: energy_step(lambda t: hopfield_energy(t, x, beta=b, mask=mask), s, step_size=0.3),
     ]
     for function in functions:
-        assert gradcheck(function, (*leaves, beta))
-        assert gradgradcheck(function, (*leaves, beta))
-    assert gradcheck(lambda s, x, b: hopfield_gradient(s, x, beta=b, mask=mask), (*leaves, beta))
-    assert gradcheck(lambda s, x, b: hopfield_update(s, x, beta=b, step_size=0.3, mask=mask), (*leaves, beta))
+        assert gradcheck(function, (*leaves, beta), **how)
+        assert gradgradcheck(function, (*leaves, beta), **how)
+    assert gradcheck(lambda s, x, b: hopfield_gradient(s, x, beta=b, mask=mask), (*leaves, beta), **how)
+    assert gradcheck(lambda s, x, b: hopfield_update(s, x, beta=b, step_size=0.3, mask=mask), (*leaves, beta), **how)
 
 
 @pytest.mark.double
@@ -412,7 +425,7 @@ def test_cross_attention_at_full_size_in_single_precision(closed):
     st.booleans(),
     seeds,
 )
-@settings(max_examples=60)
+@examples(60)
 @pytest.mark.double
 def test_closed_form_and_automatic_differentiation_agree(batch, n, m, heads, steps, step_size, kind, masked, bare, seed):
     setting = {"heads": 1 if bare else heads, "bare": bare, "steps": steps, "step_size": step_size, "bias": not bare}
@@ -451,17 +464,18 @@ def test_closed_form_and_automatic_differentiation_agree(batch, n, m, heads, ste
 @pytest.mark.parametrize("closed", [True, False])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("setting", [{"heads": 2, "bias": True}, {"bare": True}, {"heads": 2, "steps": 2, "step_size": 0.5}])
+@derivatives
 @pytest.mark.double
-def test_energy_attention_differentiates(setting, masked, closed):
+def test_energy_attention_differentiates(setting, masked, closed, how):
     module = EnergyAttention(2, **setting, closed_form=closed, twice_differentiable=True).double()
     x, context = normal(1, 2, 2, grad=True), normal(1, 3, 2, seed=1, grad=True)
     mask = MASK[None] if masked else None
     for check in (gradcheck, gradgradcheck):
-        assert parameter_check(module, check, x, context, mask=mask)
-        assert parameter_check(module, check, x)
+        assert parameter_check(module, check, x, context, how=how, mask=mask)
+        assert parameter_check(module, check, x, how=how)
     if closed:
         fused = EnergyAttention(2, **setting).double()
-        assert parameter_check(fused, gradcheck, x, context, mask=mask)
+        assert parameter_check(fused, gradcheck, x, context, how=how, mask=mask)
 
 
 @pytest.mark.double

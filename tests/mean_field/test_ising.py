@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers.draw import close, normal
+from helpers.draw import close, derivatives, normal
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
@@ -76,8 +76,9 @@ def test_magnetisations_and_covariances_are_derivatives_of_the_free_energy():
     close(torch.stack(rows, -2) / beta[:, None, None], found.chi, atol=1e-12)
 
 
+@derivatives
 @pytest.mark.double
-def test_it_differentiates_in_groups_too(monkeypatch):
+def test_it_differentiates_in_groups_too(monkeypatch, how):
     J, h, beta = glass(3, 3), normal(3, 3, grad=True), torch.tensor([0.5, 1.0, 1.5], dtype=torch.float64).requires_grad_()
     off = torch.triu_indices(3, 3, 1)
 
@@ -88,12 +89,12 @@ def test_it_differentiates_in_groups_too(monkeypatch):
 
     upper = J[:, off[0], off[1]].requires_grad_()
     plain = everything(upper, h, beta)
-    assert gradcheck(everything, (upper, h, beta))
+    assert gradcheck(everything, (upper, h, beta), **how)
     monkeypatch.setattr("attnlib.mean_field.ising._STATES_AT_ONCE", 8)  # one system at a time, computed again for gradients
     for one, wanted in zip(everything(upper, h, beta), plain):
         close(one, wanted, atol=1e-14)
-    assert gradcheck(everything, (upper, h, beta))
-    assert gradgradcheck(lambda h: exact_ising(J, h).free_energy, (h,))
+    assert gradcheck(everything, (upper, h, beta), **how)
+    assert gradgradcheck(lambda h: exact_ising(J, h).free_energy, (h,), **how)
 
 
 def test_memory_does_not_grow_with_the_number_of_systems():
@@ -131,6 +132,7 @@ print(time.process_time() - start, high_water() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux, which can reset the high-water mark")
 def test_twenty_spins_take_seconds_and_no_gigabyte():
     """With the gradient, in a process of its own; seconds of processor time, which others on the machine do not lengthen."""

@@ -1,6 +1,11 @@
-"""The mixers of attnlib.mean_field run the suite that all mixers share."""
+"""The mixers of attnlib.mean_field run the suite that all mixers share; what is the mean-field module's own."""
 
+import pytest
+import torch
 from helpers import mixers
+from helpers.draw import close, normal
+
+from attnlib.mean_field import Binary, MeanFieldAttention
 
 
 class TestMeanFieldAttention(mixers.MeanFieldAttentionSuite):
@@ -17,3 +22,34 @@ class TestMeanFieldAttentionByIteration(mixers.MeanFieldAttentionByIterationSuit
 
 class TestMeanFieldAttentionWithANetwork(mixers.MeanFieldAttentionWithANetworkSuite):
     pass
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_stabilise_scales_each_head_by_itself(symmetric):
+    """A head that is stable keeps its couplings, however far another one has gone."""
+    torch.manual_seed(0)
+    module = MeanFieldAttention(6, heads=3, sites=5, symmetric=symmetric, dtype=torch.float64)
+    with torch.no_grad():
+        module.couplings.mul_(torch.tensor([1.0, 20.0, 50.0], dtype=torch.float64)[:, None, None, None, None])
+    before, largest = module.couplings.detach().clone(), module.largest_eigenvalue()
+    assert largest[0] < 0.9
+    assert (largest[1:] > 1).all()
+    module.stabilise(0.9)
+    close(module.largest_eigenvalue(), largest.clamp(max=0.9), atol=1e-12)
+    close(module.couplings[0].detach(), before[0], atol=0.0)
+    close(module.couplings[1:].detach(), before[1:] * (0.9 / largest[1:])[:, None, None, None, None], atol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{}, {"symmetric": False}, {"prior": Binary(), "onsager": "none"}])
+def test_a_hidden_token_is_as_if_its_site_were_empty(settings):
+    """Also the first one: couplings of the others' sites to it say nothing, in whichever triangle they stand."""
+    torch.manual_seed(0)
+    module = MeanFieldAttention(4, heads=4 if "prior" in settings else 2, sites=4, dtype=torch.float64, **settings)
+    x, seen = normal(2, 4, 4), torch.tensor([False, True, True, True])
+    alone = MeanFieldAttention(4, heads=module.heads, sites=4, dtype=torch.float64, **settings)
+    alone.load_state_dict(module.state_dict())
+    with torch.no_grad():
+        alone.couplings[:, 0] = 0
+        alone.couplings[:, :, 0] = 0
+    close(module(x, mask=seen)[:, 1:], alone(x)[:, 1:], atol=1e-9)
+    assert (module(x)[:, 1:] - alone(x)[:, 1:]).abs().max() > 1e-4

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 import torch
-from helpers.draw import close, normal
+from helpers.draw import close, derivatives, normal
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
@@ -92,6 +92,15 @@ def test_spherical_spins_by_quadrature(b, d, v):
     close(prior.variance(field, V)[0], wanted.diagonal().mean(), atol=1e-9)
 
 
+def test_a_number_for_a_covariance_is_that_number_times_the_identity():
+    number, matrix = Gaussian(2.0, 3), Gaussian(2 * torch.eye(3, dtype=torch.float64))
+    field, V = normal(4, 3), 0.1 * torch.eye(3, dtype=torch.float64).expand(4, 3, 3)
+    close(number.precision(field), torch.eye(3, dtype=torch.float64) / 2, atol=1e-15)
+    for call in (Gaussian.log_partition, Gaussian.mean, Gaussian.covariance, Gaussian.variance):
+        for given_V in (None, V):
+            close(call(number, field, given_V), call(matrix, field, given_V), atol=1e-12)
+
+
 def by_series(order, x):
     """``ln (Gamma(order + 1) (2/z)^order I_order(z))`` from its series, all of whose terms are positive."""
     term = total = Decimal(1)
@@ -149,11 +158,12 @@ def test_many_dimensions_are_a_soft_rms_norm():
         assert (Spherical(d).mean(field) / limit - 1).abs().max() < bound
 
 
+@derivatives
 @pytest.mark.double
 @pytest.mark.parametrize(
     "prior", [Binary(), Spherical(3), Gaussian(torch.tensor([[1.0, 0.3], [0.3, 0.5]])), Ternary()], ids=repr
 )
-def test_mean_and_covariance_are_derivatives(prior):
+def test_mean_and_covariance_are_derivatives(prior, how):
     field = normal(2, 3, prior.d, grad=True)
     V = 0.1 * normal(2, 3, seed=1)
     V = V if prior.reaction == "number" else V[..., None, None] * torch.eye(prior.d, dtype=torch.float64)
@@ -164,8 +174,8 @@ def test_mean_and_covariance_are_derivatives(prior):
     generic = Prior.covariance(prior, field, V)
     close(generic, prior.covariance(field, V), atol=1e-11)
     V = V.requires_grad_()
-    assert gradcheck(lambda b, v: (prior.log_partition(b, v), prior.mean(b, v), prior.covariance(b, v)), (field, V))
-    assert gradgradcheck(prior.mean, (field, V))
+    assert gradcheck(lambda b, v: (prior.log_partition(b, v), prior.mean(b, v), prior.covariance(b, v)), (field, V), **how)
+    assert gradgradcheck(prior.mean, (field, V), **how)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from helpers.draw import close, normal
-from hypothesis import given, settings
+from helpers.draw import close, examples, normal
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
@@ -51,7 +51,7 @@ def same(one, other, atol=1e-12):
         close(a, b, atol=atol)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 2**31), forbidden=st.sampled_from([0.0, 0.3]), batch=st.sampled_from([(), (2,), (2, 1)]))
 def test_it_is_exact_on_trees(seed, forbidden, batch):
     graph = random_tree(seed, batch, forbidden)
@@ -276,6 +276,17 @@ def test_damping_settles_what_swings():
     with pytest.raises(ConvergenceError):
         belief_propagation(graph)
     assert belief_propagation(graph, damping=0.5).converged
+
+
+def test_the_residual_of_a_damped_sweep_is_that_of_the_whole_sweep():
+    """Damping makes steps smaller, not what is left to do. After one sweep both have seen the same messages."""
+    graph = ring(4, 0.5, 0.3)
+    left = []
+    for damping in (0.0, 0.75):
+        with pytest.warns(ConvergenceWarning):
+            left.append(belief_propagation(graph, damping=damping, max_sweeps=1, on_failure="warn").residual)
+    close(left[0], left[1], atol=1e-15)
+    assert left[0] > 0.1
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -5,8 +5,8 @@ import warnings
 
 import pytest
 import torch
-from helpers.draw import close, normal
-from hypothesis import given, settings
+from helpers.draw import close, derivatives, examples, normal
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
@@ -23,7 +23,7 @@ def contraction(k, rate, seed=0):
     return rate * matrix / torch.linalg.matrix_norm(matrix, 2)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 2**31), k=st.integers(1, 6), rate=st.floats(0.05, 0.9), method=st.sampled_from(METHODS))
 def test_it_solves_and_says_how_well(seed, k, rate, method):
     matrix, offset = contraction(k, rate, seed), normal(3, k, seed=seed + 1)
@@ -60,8 +60,9 @@ def test_a_sample_does_not_depend_on_who_else_is_in_the_batch(method):
 
 
 @pytest.mark.double
+@derivatives
 @methods
-def test_derivatives_of_first_and_second_order(method):
+def test_derivatives_of_first_and_second_order(method, how):
     matrix, offset = contraction(3, 0.6).requires_grad_(), normal(2, 3, seed=1, grad=True)
 
     def solve(matrix, offset):
@@ -69,8 +70,8 @@ def test_derivatives_of_first_and_second_order(method):
         found = fixed_point(lambda z: (z @ matrix.mT + offset).tanh(), start, method=method, tolerance=1e-13)
         return found.solution
 
-    assert gradcheck(solve, (matrix, offset), atol=1e-6, rtol=0)
-    assert gradgradcheck(solve, (matrix, offset), atol=1e-6, rtol=0)
+    for check in (gradcheck, gradgradcheck):
+        assert check(solve, (matrix, offset), atol=1e-6, rtol=0, **how)
 
 
 @pytest.mark.double
