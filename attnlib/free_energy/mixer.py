@@ -68,6 +68,8 @@ class VectorSpinAttention(Mixer):
         tolerance, max_steps, on_failure: of :func:`saddle_point`.
         lengths: ``"each"`` (default), a z for each spin as in :func:`saddle_point`; or ``"total"``, one z for all spins of a
             system, as in :func:`spherical_point`: free couplings without a mask are then diagonalised once for the whole batch.
+            Compiled for training under torch 2.6, its loop wants ``torch._functorch.config.ban_recompute_used_far_apart``
+            set to False: that version's partitioner takes nine times as long for each step. Later ones do not.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim. Called with x
     ``[*batch, n, dim]`` and maybe a mask, it returns ``[*batch, n, dim]``.

@@ -51,7 +51,7 @@ class FigureError(traitlets.TraitError, ValueError):
     """
 
 
-class Number(traitlets.Float):
+class Number(traitlets.Float):  # type: ignore[type-arg]  # old versions take none
     """A trait that is a number in a range, both ends included; another is refused with a :class:`FigureError`."""
 
     def __init__(self, default: float | int, *, least: float | int, most: float | int) -> None:
@@ -63,7 +63,7 @@ class Number(traitlets.Float):
         return _within(self, super().validate(obj, value))
 
 
-class Whole(traitlets.Int):
+class Whole(traitlets.Int):  # type: ignore[type-arg]
     """A trait that is a whole number in a range, both ends included; another is refused with a :class:`FigureError`."""
 
     def __init__(self, default: int, *, least: int, most: int) -> None:
@@ -75,7 +75,7 @@ class Whole(traitlets.Int):
         return _within(self, super().validate(obj, value))
 
 
-class Choice(traitlets.Unicode):
+class Choice(traitlets.Unicode):  # type: ignore[type-arg]
     """A trait that is one of some names; another is refused with a :class:`FigureError`."""
 
     def __init__(self, default: str, among: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ class Choice(traitlets.Unicode):
         return value
 
 
-class Seed(traitlets.Int):
+class Seed(traitlets.Int):  # type: ignore[type-arg]
     """A trait that seeds random numbers: from 0 to 2**31 - 1; another is refused with a :class:`FigureError`."""
 
     def validate(self, obj: Any, value: Any) -> Any:
