@@ -127,6 +127,7 @@ def burer_monteiro(J, rank, seed=0):
     return -minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10}).fun
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.double
 @pytest.mark.parametrize("n", [3, 12, 30])
 def test_the_semidefinite_program_against_an_independent_solver(n):
@@ -170,6 +171,7 @@ def test_the_module_is_minus_the_derivative_of_its_free_energy(kind):
     close(mixer(x), alone, atol=1e-12)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("kind", ["free", "tanh", "softmax"])
 def test_with_one_multiplier_it_is_the_spherical_model(kind):
     """One z for each head and member; the response is minus the derivative of what is least at that z."""

@@ -158,6 +158,7 @@ def test_many_dimensions_are_a_soft_rms_norm():
         assert (Spherical(d).mean(field) / limit - 1).abs().max() < bound
 
 
+@pytest.mark.sweep(1)
 @derivatives
 @pytest.mark.double
 @pytest.mark.parametrize(

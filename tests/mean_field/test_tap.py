@@ -70,6 +70,7 @@ def test_errors_shrink_as_the_expansions_in_the_coupling_say():
     assert powers[adaptive_tap] > 2.8
 
 
+@pytest.mark.sweep(1)
 @theories
 def test_it_solves_its_own_equations(theory):
     J, h = glasses(5, 9)
@@ -169,6 +170,7 @@ def test_reactions_of_vector_spins_differentiate(prior, how):
     assert gradcheck(solve, (upper, h[0].requires_grad_()), atol=1e-6, **how | {"fast_mode": True})
 
 
+@pytest.mark.sweep(1)
 @theories
 def test_a_system_does_not_depend_on_the_others(theory):
     J, h = glasses(4, 7)
@@ -205,6 +207,7 @@ class Ternary(Prior):
         return torch.stack([torch.zeros_like(here), field[..., 0] + here, here - field[..., 0]]).logsumexp(0) - math.log(3)
 
 
+@pytest.mark.slow
 def test_a_prior_of_ones_own():
     """Three states a spin, enumerated."""
     J, h = glasses(10, 6)
