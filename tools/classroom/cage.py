@@ -31,7 +31,7 @@ class Limits:
     Args:
         seconds: for a step.
         total: seconds for everything.
-        memory: megabytes of address space of a process, and of memory in use by all of them.
+        memory: megabytes of address space of a process beyond what torch has mapped, and of memory in use by all of them.
         processes: at the same time.
         file: megabytes that a file may grow to, and four times as much in the temporary home.
         notebook: megabytes of the submission itself.
@@ -165,13 +165,19 @@ def _limit(limits: Limits) -> None:
         resource.RLIMIT_CPU: seconds,
         resource.RLIMIT_FSIZE: limits.file * MEGABYTE,
         resource.RLIMIT_NOFILE: 128,
-        resource.RLIMIT_AS: limits.memory * MEGABYTE,
+        resource.RLIMIT_AS: _mapped() + limits.memory * MEGABYTE,
         resource.RLIMIT_NPROC: limits.processes,
     }
     for kind, value in wanted.items():
         if kind == resource.RLIMIT_NPROC and not LINUX:
             continue  # counts all processes of the user there; the keeper counts
         resource.setrlimit(kind, (value, value))
+
+
+def _mapped() -> int:
+    """Bytes of address space that this process has. A torch with the libraries of a GPU maps gigabytes before it computes."""
+    size = Path("/proc/self/statm")
+    return int(size.read_text().split()[0]) * resource.getpagesize() if size.exists() else 0
 
 
 _CLOSED = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname")
