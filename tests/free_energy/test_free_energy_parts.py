@@ -212,10 +212,12 @@ def test_without_couplings_a_token_keeps_its_own_field():
 
 
 def test_couplings_begin_with_the_largest_eigenvalue_that_is_asked_for():
-    """Free ones as a random matrix of many sites has it, 1 percent below; a kernel with entries of variance 2 / d."""
+    """Free ones as a random matrix of many sites has it; a kernel with entries of variance 2 / d."""
     torch.manual_seed(0)
     mixer = VectorSpinAttention(8, heads=2, sites=300, beta=0.7, dtype=torch.float64)
     close(torch.linalg.eigvalsh(mixer.explain(normal(300, 8)).J)[..., -1], torch.full((2,), 0.5).double(), atol=0.02)
+    free = 0.7 * mixer.couplings  # the edge of the spectrum of their symmetric part is 2 sqrt(n / 2) times their spread
+    assert abs(free.var().item() * 2 * 300 / 0.5**2 - 1) < 4 * (2 / free.numel()) ** 0.5
     mixer = VectorSpinAttention(128, heads=2, couplings="tanh", beta=0.7, largest=0.3, dtype=torch.float64)
     assert abs(mixer.kernel.var().item() * 32 - 1) < 4 * (2 / mixer.kernel.numel()) ** 0.5
     close(0.7 * mixer.strength.detach(), torch.full((2,), 0.3, dtype=torch.float64), atol=1e-12)
