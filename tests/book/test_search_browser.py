@@ -162,6 +162,7 @@ def test_the_search_page_is_the_same_search_with_an_address(tab):
     assert not tab.wrong
 
 
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("tab", [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], indirect=True, ids=str)
 def test_found_sections_are_readable_on_a_phone_and_in_the_dark(tab):
     page = opened(tab)

@@ -69,7 +69,7 @@ BLOCKING = """performance.getEntriesByType('resource')
 STYLE = "/_static/book.css"
 
 
-@pytest.mark.parametrize("path", ["book/index.html", *CHAPTERS])
+@pytest.mark.parametrize("path", site.each(["book/index.html", *CHAPTERS]))
 def test_on_slow_4g_the_text_is_there_in_two_seconds_and_a_page_weighs_900_kb(browser, published, path):
     """The text is painted while all is kept back but the document and its style sheet: it waits for nothing else.
 
@@ -137,7 +137,7 @@ def test_a_first_paint_takes_what_arrives_and_little_work(browser, published):
 
 
 @pytest.mark.parametrize("tab", [(390, "dark")], indirect=True, ids=str)
-@pytest.mark.parametrize("path", site.ALL_PAGES)
+@pytest.mark.parametrize("path", site.each(site.ALL_PAGES))
 def test_every_page_on_a_phone_and_on_a_screen(tab, path):
     """Turned from one to the other as a reader's system and window turn. Once on paper, from the dark, which paper is not."""
     asked: list[str] = []
@@ -197,6 +197,7 @@ def test_site_holds_what_mathjax_may_ask_for_and_not_its_other_editions(tab, boo
     assert sum(path.stat().st_size for path in (book.html / "_static").rglob("*") if path.is_file()) < 15e6  # pages apart
 
 
+@pytest.mark.whole
 def test_a_build_in_which_nothing_changed_changes_nothing(book, tmp_path):
     def everything() -> dict[str, bytes]:
         return {str(path.relative_to(site)): path.read_bytes() for path in site.rglob("*") if path.is_file()}
@@ -416,7 +417,7 @@ def test_description_is_the_claim_of_the_page(book, source):
     assert claim.find(string=True)[:60] in said
 
 
-@pytest.mark.parametrize("source", NOTEBOOKS)
+@pytest.mark.parametrize("source", site.each(NOTEBOOKS, *NOTEBOOKS[:2]))
 def test_without_javascript_a_page_says_where_its_formulas_are_set(browser, base, source):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -5,11 +5,12 @@ import functools
 import http.server
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from helpers import browsers
 from helpers.built_book import NOTEBOOKS, PAGES
 
@@ -17,6 +18,15 @@ pytestmark = browsers.needed
 
 ALL_PAGES = [*PAGES, "search.html"]
 CHAPTER = f"{NOTEBOOKS[0]}.html"
+LANDING, CLAIMS, REFERENCE = "book/index.html", "book/claims.html", "book/api/attention.html"
+KINDS = (LANDING, CHAPTER, CLAIMS, REFERENCE)
+"""A page of each kind: what all pages share is asked of these in make test, and of every page in make test-all."""
+
+
+def each(paths: Iterable[str], *kept: str) -> list[Any]:
+    """Pages as parameters: those that make test looks at, a page of each kind unless told, and the others for make test-all."""
+    mine = kept or KINDS
+    return [path if path in mine else pytest.param(path, marks=pytest.mark.whole) for path in paths]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
