@@ -7,6 +7,13 @@ from typing import Any
 import pytest
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks a browser the same of many states, widths or keys is a sweep: ``make test`` asks a quarter of it."""
+    for item in items:
+        if "live" in item.path.parts and hasattr(item, "callspec") and "browser" in item.fixturenames:
+            item.add_marker(pytest.mark.sweep(0.25))
+
+
 @pytest.fixture
 def desk(browser: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A desk; parametrise it indirectly with a browser context's settings. At the end nothing may have gone wrong."""

@@ -50,6 +50,7 @@ def test_the_recording_is_complete_and_what_the_script_asks_for():
         assert {len(run[key]) for key in ("loss", "aer", "entropy", "spread")} == {len(run["at"])}
 
 
+@pytest.mark.whole
 def test_the_sentences_are_of_the_test_set_with_their_gold_links():
     pairs = {pair.source: pair for pair in translation_corpus().test}
     for said in RECORD["sentences"]:
@@ -100,6 +101,7 @@ def test_the_short_runs_are_those_of_the_table(place):
     assert run["test_aer"] == pytest.approx(row["aer"], abs=1e-4)
 
 
+@pytest.mark.whole
 def test_the_beginning_of_a_run_can_be_repeated():
     """Twenty steps: later the last digit of another processor would have grown too much."""
     setting, run = alignment_film.settings()[1], RECORD["runs"][1]

@@ -56,6 +56,7 @@ def test_every_run_is_one_that_the_script_makes_and_none_is_there_twice():
             assert rate == digits.searched(name, RECORD["runs"], max(digits.SEARCH, steps // 3000 * digits.LONG_SEARCH))[0]
 
 
+@pytest.mark.slow
 def test_the_folds_of_a_row_test_every_digit_once():
     for name in digits.NAMES:
         for steps in digits.STEPS:
@@ -68,6 +69,7 @@ def test_the_folds_of_a_row_test_every_digit_once():
                 assert run["wrong"] == sorted(set(run["wrong"]))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "within"), [("no mixer: 64 pixels", 0.01), ("binary, none", 0.1)])
 def test_a_cheap_run_can_be_repeated(name, within):
     """300 steps, three seconds. Training amplifies rounding: a rate changed by a part in a million moves the loss by 5 %.
@@ -135,6 +137,7 @@ def test_the_search_goes_on_where_the_best_is_at_its_edge_and_stops_there():
     assert digits.searched("gaussian", runs(grid) + runs({0.01: 5, 0.03: 4, 0.09: 5}, long), long) == (0.03, [])
 
 
+@pytest.mark.slow
 def test_a_quick_run_is_written_and_resumed(tmp_path, monkeypatch, capsys):
     target = tmp_path / "new" / "digits.json"
     few = ["--quick", "--output", str(target), "--only", "gaussian", "no mixer: 64 pixels"]

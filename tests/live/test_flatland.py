@@ -224,6 +224,7 @@ def marginal(n):
     return bisect(lambda s: n / ((1 - s) * (1 + (n - 1) * s)) - balance(s, n), 0.05, 0.99)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5, 10, 24])
 @pytest.mark.parametrize("length", [0.5, 2.25])
 def test_the_first_order_transition(n, length):

@@ -228,6 +228,35 @@ def test_a_finger_moves_a_logit_and_not_the_page(desk):
     assert figure.page.evaluate("scrollY") == 0
 
 
+def test_a_finger_scrolls_past_the_logits_and_moves_one_by_its_grip(desk, browser, tmp_path):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, offline=True)
+    touch = Desk(context, tmp_path)
+    page = touch.open(SoftmaxThermometer().page(), '<div style="height: 2000px"></div>')
+    figure, wire = Figure(page), context.new_cdp_session(page)
+
+    def swipe(*points: tuple[float, float]) -> None:
+        kinds = ["touchStart", *["touchMove"] * (len(points) - 1), "touchEnd"]
+        for kind, point in zip(kinds, [*points, None], strict=True):
+            wire.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": point[0], "y": point[1]}] if point else []}
+            )
+            page.wait_for_timeout(30)
+
+    x, y = figure.place(0, -2.5)  # far below the grip of the first logit, which is at 1
+    swipe(*((x, y - 25 * step) for step in range(9)))
+    page.wait_for_timeout(300)
+    assert page.evaluate("scrollY") > 50
+    assert figure.is_right()["logits"] == FOUR
+    page.evaluate("scrollTo(0, 0)")
+    swipe(figure.place(0, -2.0))
+    assert figure.is_right()["logits"] == [pytest.approx(-2, abs=0.05), *FOUR[1:]]
+    swipe(*(figure.place(1, logit) for logit in (0.8, 1.0, 1.5, 2.0)))
+    assert figure.is_right()["logits"][1] == pytest.approx(2, abs=0.05)
+    assert page.evaluate("scrollY") == 0
+    context.close()
+    assert not touch.wrong
+
+
 @pytest.mark.parametrize("how", ["click", "Enter", "Space"])
 def test_buttons(desk, how):
     figure = Figure(desk.open(SoftmaxThermometer(logits=[0.5, -1, 2, 0.25, 0.75], beta=3, seed=1).page()))

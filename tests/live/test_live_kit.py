@@ -12,7 +12,7 @@ from helpers import live
 
 import attnlib.course.live
 from attnlib.course import recorded
-from attnlib.course.live import LiveFigure, SoftmaxThermometer
+from attnlib.course.live import LiveFigure
 
 pytestmark = live.pytestmark
 
@@ -243,35 +243,3 @@ def test_a_loop_runs_until_it_is_told_to_end(workshop):
     assert times[0] == 0
     assert times == sorted(times)
     assert running == [True, False]
-
-
-# Moving things
-
-
-def test_a_finger_scrolls_past_the_logits_and_moves_one_by_its_grip(desk, browser, tmp_path):
-    context = browser.new_context(**PHONE, offline=True)
-    touch = live.Desk(context, tmp_path)
-    page = touch.open(SoftmaxThermometer().page(), '<div style="height: 2000px"></div>')
-    figure, wire = live.Figure(page), context.new_cdp_session(page)
-
-    def swipe(*points: tuple[float, float]) -> None:
-        kinds = ["touchStart", *["touchMove"] * (len(points) - 1), "touchEnd"]
-        for kind, point in zip(kinds, [*points, None], strict=True):
-            wire.send(
-                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": point[0], "y": point[1]}] if point else []}
-            )
-            page.wait_for_timeout(30)
-
-    x, y = figure.place(0, -2.5)  # far below the grip of the first logit, which is at 1
-    swipe(*((x, y - 25 * step) for step in range(9)))
-    page.wait_for_timeout(300)
-    assert page.evaluate("scrollY") > 50
-    assert figure.is_right()["logits"] == live.FOUR
-    page.evaluate("scrollTo(0, 0)")
-    swipe(figure.place(0, -2.0))
-    assert figure.is_right()["logits"] == [pytest.approx(-2, abs=0.05), *live.FOUR[1:]]
-    swipe(*(figure.place(1, logit) for logit in (0.8, 1.0, 1.5, 2.0)))
-    assert figure.is_right()["logits"][1] == pytest.approx(2, abs=0.05)
-    assert page.evaluate("scrollY") == 0
-    context.close()
-    assert not touch.wrong

@@ -94,6 +94,7 @@ def test_entries_are_independent_normal_numbers():
     assert distance[1000:-1000].max() < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 1.0])
 def test_the_marked_key_has_the_correlation_and_its_score_the_moments(correlation):
     """300 draws of one seed each: mean and variance within four standard errors of d rho and d (1 + rho^2)."""
@@ -143,6 +144,7 @@ def test_readout_against_definitions(settings):
     assert edges[-1] >= max(scores.max(), 4 * said["sigma_law"], said["marked_law"] + said["marked_sigma"])
 
 
+@pytest.mark.slow
 def test_the_spread_is_what_theory_expects():
     """Over 80 draws the mean square of the others' scores is the width, and that of one draw the query's square."""
     found = [ScoreLab(32, 33, seed=seed).readout for seed in range(80)]

@@ -117,6 +117,7 @@ def test_what_the_page_says_of_it():
     assert min(SpinLab(2.0, "friends").readout["errors"]) > 0.3
 
 
+@pytest.mark.slow
 def test_a_theory_that_does_not_converge_shows_nothing():
     said = SpinLab(2.0).readout
     assert said["adaptive"] == []
@@ -127,6 +128,7 @@ def test_a_theory_that_does_not_converge_shows_nothing():
 # What a notebook is given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(kind):
     figure = SpinLab(kind=kind)
@@ -137,6 +139,7 @@ def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(kind):
     assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.6, 2.0])
 def test_the_still_picture_is_drawn_from_the_same_numbers(strength):
     figure = SpinLab(strength)
