@@ -56,17 +56,24 @@ def of_length(pairs, length):
     return [pair for pair in pairs if len(pair.source) == len(pair.target) == length]
 
 
-def taught(model, pairs, source, target, watch, *, batch=BATCH, warm_up=WARM_UP, steps=STEPS):
-    """Teach a model, with seed 0 for the order, and return the losses. Until it has warmed up, less steps change no step."""
+def taught(model, pairs, source, target, watch, *, batch=BATCH, warm_up=WARM_UP, until=STEPS):
+    """Teach a model, with seed 0 for the order, and return the losses; none are left where it stops early, on this schedule."""
     order = torch.Generator().manual_seed(0)
 
     def lessons():
         return batches(pairs, source, target, batch, generator=order)
 
-    return teach(model, lessons, steps, learning_rate=RATE, warm_up=warm_up, watch=watch)
+    def look(step):
+        watch(step)
+        if step == until < STEPS:
+            raise StopIteration
+
+    with contextlib.suppress(StopIteration):
+        return teach(model, lessons, STEPS, learning_rate=RATE, warm_up=warm_up, watch=look)
+    return []
 
 
-def trained(score, steps=STEPS):
+def trained(score, until=STEPS):
     """One of the five, what was watched in its training, and its losses."""
     corpus, pairs, source, target = lessons()
     probe, history = make_batch(of_length(corpus.validation, 9), source, target), []
@@ -81,7 +88,7 @@ def trained(score, steps=STEPS):
             decided = (entropy(seen.weights[:, :-1]) / math.log(9)).mean()
             history.append([step, *rounded([spread.item(), decided.item()])])
 
-    return model, history, taught(model, pairs, source, target, watch, steps=steps)
+    return model, history, taught(model, pairs, source, target, watch, until=until)
 
 
 def judged(model):
@@ -111,12 +118,9 @@ def run(score):
 
 @double_precision()
 def short(until=STEPS):
-    """What the file holds of the translator of page 1: the page computes in double precision, the network does not.
-
-    With ``until`` its training stops after that step, on the same schedule.
-    """
+    """What the file holds of the translator of page 1: the page computes in double precision, the network does not."""
     corpus, pairs, source, target = lessons(SHORT["longest"])
-    eight, at, path, losses = make_batch(of_length(corpus.test, 8), source, target), [], [], []
+    eight, at, path = make_batch(of_length(corpus.test, 8), source, target), [], []
     torch.manual_seed(0)
     model = Seq2Seq(len(source), len(target), hidden=HIDDEN, score="dot").float()
 
@@ -125,11 +129,8 @@ def short(until=STEPS):
             at.append(step)
             with torch.no_grad():
                 path.append(model.explain(eight.source, eight.given).scores[:, :8])
-        if step == until < STEPS:
-            raise StopIteration
 
-    with contextlib.suppress(StopIteration):
-        losses = taught(model, pairs, source, target, watch, batch=SHORT["batch"], warm_up=SHORT["warm_up"])
+    losses = taught(model, pairs, source, target, watch, batch=SHORT["batch"], warm_up=SHORT["warm_up"], until=until)
     scores = torch.stack(path)
     kept = packed(scores, torch.int16) | {"shape": [*scores.shape]}
     return SHORT | {"at": at, "early": rounded(losses[:EARLY]), "scores": kept}
