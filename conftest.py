@@ -64,12 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 FIRST = (
-    *("tests/test_site_browser", "tests/test_colab", "tests/test_traced", "tests/test_hostile", "notebooks/"),
-    *("tests/test_live_browser", "tests/test_flatland_browser", "tests/test_grading", "tests/test_exercises"),
-    *("tests/test_student_notebooks", "tests/test_search_browser", "tests/test_claims_browser", "tests/test_view_browser"),
-    *("tests/test_spin_lab_browser", "tests/test_factor_lab_browser"),
+    *("tests/book/test_site_browser", "tests/live/test_live_browser", "tests/book/test_colab", "tests/live/test_flatland"),
+    *("tests/house/test_hostile", "tests/book/test_book", "tests/book/test_search", "tests/live/test_spin_lab", "notebooks/"),
+    *("tests/course/test_exercises", "tests/experiments/", "tests/house/test_types", "tests/house/test_traced"),
+    *("tests/book/", "tests/live/", "tests/classroom/"),
 )
-"""Files that take minutes, by how their tests' names begin, the longest first."""
+"""Files and folders that take longest, by how their tests' names begin, the longest first."""
 
 
 def begins(item: pytest.Item) -> int:
