@@ -29,7 +29,7 @@ import torch
 import torch.nn.functional as F
 
 from attnlib import __version__
-from attnlib.course.data.networks import memory_weights
+from attnlib.course.data.networks import memory_network
 from attnlib.course.data.stories import ANIMALS, COLOURS, KINDS, NAMES, VOCABULARY, WORDS, animal_stories
 from attnlib.course.models import MemoryNetwork
 
@@ -113,10 +113,9 @@ def kept(network):
 
 def network_of(tables, hops):
     """The rounded network; the rows that no story about animals asks for are zero."""
-    network = MemoryNetwork(len(VOCABULARY), WORDS, DIM, hops=hops).double().requires_grad_(False)
+    known = {"networks": [{"hops": hops, "told": False, "tables": tables}]}
     record = {"dim": DIM, "words": VOCABULARY, "rows": {"fact": rows(FACT), "question": rows(QUESTION)}}
-    network.load_state_dict(memory_weights(record | {"networks": [{"tables": tables}]}, 0))
-    return network
+    return memory_network(record | known, hops)
 
 
 def right(network, asked=ASKED, hide=False, **kind):

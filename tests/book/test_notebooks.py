@@ -10,6 +10,7 @@ import statistics
 import subprocess
 
 import course
+import execute_notebooks
 import make_claims
 import nbformat
 import pytest
@@ -417,3 +418,61 @@ def test_bytes_of_a_second_run_are_compared(path):
     for said in (output for cell in outputs for output in cell if "text" in output):
         said.text += " "
     assert written(path, outputs) != path.read_text(encoding="utf-8")
+
+
+def runs_that_give(monkeypatch, *texts):
+    """Let executions of pages give these texts, one after the other."""
+    left = list(texts)
+    monkeypatch.setattr(execute_notebooks, "execute", lambda path: left.pop(0))
+    monkeypatch.setattr(execute_notebooks, "settle", lambda: None)
+
+
+def test_a_page_whose_second_run_differs_is_not_written(tmp_path, monkeypatch, capsys):
+    steady, loose = tmp_path / "01_steady.ipynb", tmp_path / "02_loose.ipynb"
+    for page in (steady, loose):
+        page.write_text("old")
+    runs_that_give(monkeypatch, "a\nb\n", "a\nc\n", "new", "new")
+    assert execute_notebooks.main([str(loose), str(steady)]) == 1
+    assert (loose.read_text(), steady.read_text()) == ("old", "new")
+    assert "02_loose.ipynb is not written: a second run gives other bytes, from line 2: b" in capsys.readouterr().err
+
+
+def test_a_page_that_would_change_is_named_and_left_alone(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "01_page.ipynb"
+    page.write_text("old")
+    runs_that_give(monkeypatch, "new", "new", "old", "old")
+    assert [execute_notebooks.main(["--check", str(page)]) for _ in range(2)] == [1, 0]
+    assert page.read_text() == "old"
+    assert "01_page.ipynb would change" in capsys.readouterr().err
+
+
+def test_a_page_has_25_seconds_of_processor_time(tmp_path, monkeypatch, capsys):
+    page, clock = tmp_path / "01_page.ipynb", iter([0, 3, 29, 0, 3, 29, 0, 25, 30])
+    page.write_text("old")
+    runs_that_give(monkeypatch, *["new"] * 6)
+    monkeypatch.setattr(execute_notebooks, "spent", lambda: next(clock))
+    assert [execute_notebooks.main([*more, str(page)]) for more in ((), ("--patient",), ())] == [1, 0, 0]
+    assert "01_page.ipynb took 26 s of processor time; a page may take 25 s" in capsys.readouterr().err
+
+
+def test_pages_are_found_by_the_beginning_of_their_names(capsys):
+    assert [path.stem for path in execute_notebooks.pages(["02b_"])] == ["02b_translation"]
+    assert execute_notebooks.pages(["01", "02"]) == [path for path in PAGES if path.name[:2] in ("01", "02")]
+    assert execute_notebooks.pages([]) == PAGES
+    with pytest.raises(SystemExit):
+        execute_notebooks.main(["99"])
+    assert "there is no page 99" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_page_is_executed_twice_in_kernels_whose_time_counts(tmp_path, monkeypatch):
+    for name in ("OMP_NUM_THREADS", "PYTHONHASHSEED", "TQDM_DISABLE", "JUPYTER_PREFER_ENV_PATH", "IPYTHONDIR", "MPLBACKEND"):
+        monkeypatch.setenv(name, "")  # what the executor sets is taken back
+    page, said = tmp_path / "01_page.ipynb", tmp_path / "said"
+    page.write_text(course.text(page_of("# 1. A page", f"!open({str(said)!r}, 'a').write('once ')\n2 + 2")))
+    execute_notebooks.settle()
+    first, second, seconds = execute_notebooks.twice(page)
+    assert said.read_text() == "once once "
+    assert first == second != page.read_text()
+    assert '"4"' in first
+    assert 0.1 < seconds < 10

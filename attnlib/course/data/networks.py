@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib.course.data.stories import WORDS
+from attnlib.course.models.memory import MemoryNetwork
 
 _WIDTHS = {1: torch.int8, 2: torch.int16}
 """Types of whole numbers by their bytes."""
@@ -43,19 +44,28 @@ def network_weights(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Tensor
     return {name: unpacked(table) for name, table in tables.items()}
 
 
-def memory_weights(record: Mapping[str, Any], network: int) -> dict[str, Tensor]:
-    """What ``load_state_dict`` of a memory network takes, from ``recorded("memory_networks")``; rows without use are zero.
+def memory_network(record: Mapping[str, Any], hops: int, *, told: bool = False) -> MemoryNetwork:
+    """A network of ``recorded("memory_networks")``, in float64 and not to be trained: with so many hops, told the facts or not.
 
-    Takes the number of a network, in the order of the record. Raises KeyError for another record, IndexError for no such
-    network.
+    It can read stories about animals: rows that these do not ask for are zero. Raises ValueError where no network is of this
+    kind, KeyError for another record.
 
     >>> from attnlib.course.data.recorded import recorded
-    >>> {name: tuple(table.shape) for name, table in memory_weights(recorded("memory_networks"), 2).items() if "maps" in name}
-    {'maps.0': (32, 32)}
+    >>> from attnlib.course.data.stories import animal_stories
+    >>> stories = animal_stories(100, depth=3)
+    >>> guess = memory_network(recorded("memory_networks"), hops=3)(stories.facts, stories.question).argmax(-1)
+    >>> (guess == stories.answer).double().mean() > 0.9
+    tensor(True)
     """
-    tables, dim, words = record["networks"][network]["tables"], record["dim"], len(record["words"])
+    known = {(net["hops"], net["told"]): net["tables"] for net in record["networks"]}
+    if (hops, told) not in known:
+        raise ValueError(f"no network has {hops} hops and told={told}; there are {', '.join(map(str, known))}")
+    tables, dim, rows, words = known[hops, told], record["dim"], record["rows"], len(record["words"])
+    network = MemoryNetwork(words, WORDS, dim, hops=hops).double().requires_grad_(False)
     weights = {f"maps.{hop}": unpacked(table, -1, dim) for hop, table in enumerate(tables["maps"])}
     for name, kind in (("question", "question"), ("key", "fact"), ("value", "fact")):
         weights[f"{name}.weight"] = torch.zeros(WORDS * words, dim, dtype=torch.float64)
-        weights[f"{name}.weight"][record["rows"][kind]] = unpacked(tables[name], -1, dim)
-    return weights | {"answer.weight": unpacked(tables["answer"], -1, dim), "answer.bias": unpacked(tables["bias"], -1)}
+        weights[f"{name}.weight"][rows[kind]] = unpacked(tables[name], -1, dim)
+    weights |= {"answer.weight": unpacked(tables["answer"], -1, dim), "answer.bias": unpacked(tables["bias"], -1)}
+    network.load_state_dict(weights)
+    return network
