@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,7 @@ def check_complete(result, name):
         assert case["results"][result["reference"]]["ratio_interval"] == [1, 1]
 
 
+@pytest.mark.slow
 def test_quick_run_writes_a_complete_result_and_a_table(tmp_path):
     target = tmp_path / "new folder" / "result.json"
     command = [sys.executable, "-m", "benchmarks", "energy_step", "--quick", "--output", str(target)]
@@ -111,6 +113,7 @@ def test_committed_closed_form_costs_what_fused_attention_costs():
     assert all(ratio <= 1.1 for (_, n), ratio in ratios.items() if n >= 128)
 
 
+@pytest.mark.slow
 def test_energy_step_contestants_agree_in_values_and_gradients():
     bounds = energy_step.ENTRY.bounds
     for case in energy_step.cases(quick=True):
@@ -182,12 +185,43 @@ def test_contestants_that_compute_something_else_are_refused(wrong, error):
         check_agreement(contestants, "reference")
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux, which can reset the high-water mark")
+linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux: it resets the high-water mark")
+MODULES = ("softmax_attention", "causal", "energy_one_step")
+
+FORKED = """
+import os
+import sys
+
+from benchmarks.memory import measure
+
+for name in sys.argv[2:]:
+    if not os.fork():
+        print(name, measure(name, int(sys.argv[1])), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+"""Measures each contestant in a process of its own, and imports torch once for all."""
+
+
+@linux
+@pytest.mark.slow
+def test_no_module_keeps_a_square_matrix():
+    """At a quarter of the benchmark's size, where an [n, n] matrix for each head would take six times the memory."""
+    exact = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    command = [sys.executable, "-c", FORKED, str(memory.N // 4), "fused", *MODULES, "explicit"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **exact}, capture_output=True, text=True, check=True)
+    least = {name: int(taken) for name, taken in map(str.split, done.stdout.splitlines())}
+    for name in MODULES:
+        assert least[name] <= 1.1 * least["fused"], least
+    assert least["explicit"] > 4 * least["fused"], least
+
+
+@linux
+@pytest.mark.whole
 def test_memory_is_that_of_fused_attention():
     """No module keeps an [n, n] matrix."""
-    names = ("fused", "softmax_attention", "causal", "energy_one_step")
-    least = {name: memory.measure_apart(name, memory.N) for name in names}
-    for name in names[1:]:
+    least = {name: memory.measure_apart(name, memory.N) for name in ("fused", *MODULES)}
+    for name in MODULES:
         assert least[name] <= 1.1 * least["fused"], least
 
 

@@ -63,6 +63,7 @@ def test_the_best_rate_is_searched_beyond_an_edge():
     assert script.searched("x", table, 5) == (0.03, [])
 
 
+@pytest.mark.slow
 def test_a_small_run_writes_a_record(tmp_path):
     target = tmp_path / "record.json"
     command = [sys.executable, "experiments/energy_attention.py", "--quick", "--output", str(target)]

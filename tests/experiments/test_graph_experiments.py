@@ -142,6 +142,7 @@ def test_a_network_on_near_edges_knows_its_window_only():
     assert moved.nonzero()[:, 0].tolist() == [6, 7, 8, 9, 10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_what_is_already_measured_is_kept(name, tmp_path, monkeypatch):
     script, target = EXPERIMENTS[name], tmp_path / "new folder" / "result.json"

@@ -241,6 +241,7 @@ def test_blocks_are_whole_and_no_run_comes_twice(name):
         assert {one["rate"] / experiment.SHARED_RATE for one in wanted if one["beta"] == 4} == {0.5, 1, 2}
 
 
+@pytest.mark.slow
 def test_a_run_stops_early_on_the_same_schedule_and_repeats_itself(small):
     corpus, source, target, _ = small
     wanted = experiment.setting("short", 8, ("dot", False), 0, 60, 1e-2)
@@ -258,6 +259,7 @@ def test_a_run_stops_early_on_the_same_schedule_and_repeats_itself(small):
     assert slow["early"][1] != pytest.approx(part["early"][1], rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{"n_jobs": 2}, {"backend": "dask"}], ids=["joblib", "dask"])
 def test_runs_are_the_same_wherever_they_are_made(small, how):
     wanted = [experiment.setting("short", 8, ("dot", False), seed, 6, 1e-2) for seed in (0, 1)]
@@ -360,6 +362,7 @@ def test_the_record_says_how_it_was_made_and_has_what_is_planned():
 
 
 @recorded
+@pytest.mark.slow
 def test_a_row_of_the_record_can_be_made_again():
     """Fifty steps of the narrowest run that has a curve, or a grid's: later the last digit has grown too much."""
     attending = [one for one in RECORD["runs"] if one["score"] != "none"]

@@ -35,6 +35,7 @@ def test_every_run_is_one_that_the_script_makes_and_none_is_there_twice():
             assert fold in (0, 1)
 
 
+@pytest.mark.slow
 def test_every_digit_is_tested_once_and_every_saddle_point_was_found():
     """A block iterated to its fixed point may lose it in training: nothing keeps it a contraction."""
     runs = FoldedRuns(RECORD)
@@ -46,6 +47,7 @@ def test_every_digit_is_tested_once_and_every_saddle_point_was_found():
                 assert all(run.get("converged", 1) == 1 for run in runs.finals(name, steps))
 
 
+@pytest.mark.slow
 def test_a_cheap_run_can_be_repeated():
     """Couplings as they are drawn: what is learned is linear on both sides of one fixed system of spins."""
     (run,) = (
@@ -82,6 +84,7 @@ def test_the_film_keeps_the_sum_rule_and_the_symmetries():
     assert (torch.linalg.eigvalsh(chi.double()) > -1e-3).all()
 
 
+@pytest.mark.slow
 def test_an_interrupted_experiment_goes_on(tmp_path, capsys):
     """The quick version: every mixer makes its searches and folds; called again, it makes nothing anew."""
     target = tmp_path / "found.json"
