@@ -1,0 +1,120 @@
+"""Five runs of each record are measured again and compared with what is committed: in make test-all only.
+
+The records were made on some processor; training amplifies the last digit on another. So what is compared is robust: shares of
+right answers and losses within what two processors differ by, not digits.
+"""
+
+import associative_capacity
+import digits
+import energy_attention
+import graph_classification
+import hidden_chain
+import mean_field_comparison
+import memory_networks
+import pytest
+import torch
+import translation_scores
+import vector_spins
+
+from attnlib.course import recorded
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(autouse=True)
+def _as_a_script_does(unchecked):
+    """Without jaxtyping's checks, which take most of the time of a small step."""
+
+
+def cheapest(runs, cost, kind):
+    """Five runs that cost least, each of another kind as far as there are kinds."""
+    first, rest, seen = [], [], set()
+    for run in sorted(runs, key=cost):
+        (rest if kind(run) in seen else first).append(run)
+        seen.add(kind(run))
+    return (first + rest)[:5]
+
+
+def finals(name):
+    """Runs of a record that reports, not of its search, short ones of five contestants."""
+    runs = [run for run in recorded(name)["runs"] if run["stage"] == "final" and "failed" not in run]
+    return cheapest(runs, lambda run: run["ms_per_step"] * run["steps"], lambda run: run["name"])
+
+
+def asked(run, *names):
+    return {name: run[name] for name in names}
+
+
+@pytest.mark.parametrize("script", [digits, vector_spins], ids=lambda script: script.__name__)
+def test_classifiers_of_digits(script):
+    for run in finals(script.__name__):
+        again = script.run(asked(run, "stage", "name", "rate", "steps", "fold"), script.SETTINGS)
+        assert again["tested"] == run["tested"]
+        assert again["train_loss"] == pytest.approx(run["train_loss"], rel=0.1, abs=0.01), run["name"]
+        assert len(set(again["wrong"]) ^ set(run["wrong"])) <= 0.1 * run["tested"], run["name"]
+
+
+def test_energy_attention():
+    for run in finals("energy_attention"):
+        again = energy_attention.run(asked(run, "stage", "name", "rate", "steps", "fold"), energy_attention.SETTINGS)
+        assert again["error"] == pytest.approx(run["error"], rel=0.3, abs=0.01), run["name"]
+
+
+def test_the_karate_club():
+    runs = recorded("graph_classification")["karate"]
+    for run in cheapest(runs, lambda run: run["seed"], lambda run: run["model"]):
+        names = ("model", "rate", "seed", "steps")
+        again = graph_classification.train_karate(*asked(run, *names).values(), graph_classification.SETTINGS)
+        assert again["accuracy"] == pytest.approx(run["accuracy"], abs=0.07), run  # two members of 32 that are asked for
+
+
+def test_the_hidden_chain():
+    for run in cheapest(recorded("hidden_chain")["runs"], lambda run: (run["rounds"], run["steps"]), lambda run: run["model"]):
+        names = ("model", "rounds", "rate", "seed", "steps")
+        again = hidden_chain.train(*asked(run, *names).values(), hidden_chain.SETTINGS)
+        assert again["distance"] == pytest.approx(run["distance"], rel=0.2, abs=1e-3), asked(run, *names)
+
+
+def test_mean_field_theories():
+    """The five weakest couplings: beyond, the path of an iteration decides what it finds."""
+    for wanted in recorded("mean_field_comparison")["rows"][:5]:
+        found = mean_field_comparison.row(wanted["beta"], mean_field_comparison.SETTINGS)
+        for name in mean_field_comparison.THEORIES:
+            assert found[name]["converged"] == wanted[name]["converged"]
+            for key in ("m_error", "chi_error"):
+                assert found[name][key] == pytest.approx(wanted[name][key], rel=2e-3, abs=1e-9), (wanted["beta"], name)
+
+
+def test_basins_of_associative_memories():
+    """Counts of patterns that come back: no sum is near a tie, so that they are the same anywhere, but for a few."""
+    found = associative_capacity.basins(20, 20, None)
+    wanted = [point for point in recorded("associative_capacity")["basins"] if point["d"] == 20]
+    assert len(found) == len(wanted) >= 5
+    for one, other in zip(found, wanted, strict=True):
+        assert asked(one, "m", "flips", "sets", "probes") == asked(other, "m", "flips", "sets", "probes")
+        assert one["patterns"]["mean"] == pytest.approx(other["patterns"]["mean"], abs=0.002)
+
+
+def test_translation_scores():
+    """The five narrowest of 400 steps; by then runs differ, the means over them do not."""
+    runs = [run for run in recorded("translation_scores")["runs"] if run["steps"] == 400 and run["score"] != "none"]
+    some, lessons = cheapest(runs, lambda run: run["hidden"], lambda run: (run["score"], run["normalise"])), None
+    lessons = translation_scores.lessons()
+    found = [translation_scores.run(asked(run, *translation_scores.IDENTITY), *lessons) for run in some]
+    for again, run in zip(found, some, strict=True):
+        assert again["early"][0] == pytest.approx(run["early"][0], rel=0.05, abs=0.02)
+        assert again["validation_loss"] == pytest.approx(run["validation_loss"], rel=0.2)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_memory_networks(number):
+    wanted = recorded("memory_networks")["networks"][number]
+    network, losses = memory_networks.trained(memory_networks.SETTINGS[number])
+    assert losses[: len(wanted["early"])] == pytest.approx(wanted["early"], rel=1e-4)
+    torch.testing.assert_close(memory_networks.judged(network)["right"], wanted["exact"]["right"], atol=0.05, rtol=0)
+
+
+def test_a_memory_network_from_another_seed():
+    wanted = next(run for run in recorded("memory_networks")["seeds"] if run["seed"] == 1 and run["hops"] == 1)
+    network, _ = memory_networks.trained(asked(wanted, "hops", "told", "keep"), seed=1)
+    torch.testing.assert_close(memory_networks.judged(network)["right"], wanted["right"], atol=0.05, rtol=0)
