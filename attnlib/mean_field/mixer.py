@@ -55,7 +55,7 @@ class MeanFieldAttention(Mixer):
             is no Gibbs measure, and no exact reaction but the Gaussian prior's.
         largest: the largest eigenvalue that ``beta J`` starts with, times the prior's variance; default 0.5. Below 1 the
             system is stable; :meth:`stabilise` brings it back there.
-        method, tolerance, max_steps, on_failure: of :func:`fixed_point`, where there is something to iterate.
+        method, tolerance, max_steps, on_failure: of :func:`attnlib.solve.fixed_point`, where there is something to iterate.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
 

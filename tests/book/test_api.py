@@ -45,7 +45,8 @@ def imported() -> dict[tuple[str, str], set[str]]:
 
 @cache
 def public() -> dict[tuple[str, str], Any]:
-    rooms = (*course.LIBRARY, "course", *(f"course.{name}" for name in ("models", "data", "exercises", "live", "plots")))
+    taught = ("claims", "models", "data", "exercises", "live", "plots")
+    rooms = (*course.LIBRARY, "course", *(f"course.{name}" for name in taught))
     modules = [attnlib, *(importlib.import_module(f"attnlib.{name}") for name in rooms)]
     wanted = {(module.__name__, name) for module in modules for name in names(module)} | set(imported())
     things = {(module, name): getattr(importlib.import_module(module), name, None) for module, name in wanted}
@@ -136,9 +137,9 @@ def test_names_are_read_in_the_order_of_the_cells():
     page = book_api.Page()
     first = "attend = 3\nattend"
     assert list(page.cell(first)) == []
-    second = "%pip install x\nfrom attnlib import attend as look, plots\nplots.grid(look)"
+    second = "%pip install x\nfrom attnlib import attend as look, hopfield\nhopfield.descend(look)"
     where = [(line, column, name) for line, column, name, _ in page.cell(second)]
-    assert where == [(2, 20, "attend"), (2, 36, "plots"), (3, 0, "plots"), (3, 6, "grid"), (3, 11, "look")]
+    assert where == [(2, 20, "attend"), (2, 36, "hopfield"), (3, 0, "hopfield"), (3, 9, "descend"), (3, 17, "look")]
     assert [name for *_, name, _ in page.cell("β, look_ = 1, look")] == ["look"]
     assert list(page.cell("def f(look):\n    return look(1)")) == []
     assert list(page.cell("look")) == []

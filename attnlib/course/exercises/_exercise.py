@@ -36,9 +36,9 @@ class Exercise(Generic[P]):
 
     A task that can be checked.
 
-    :func:`attnlib.course.check` tries an answer on the inputs. It raises a ValueError for an exercise that could not tell
-    right from wrong: without inputs, or with a mistake that returns the reference's numbers, or another mistake's, on all of
-    them.
+    :func:`attnlib.course.exercises.check` tries an answer on the inputs. It raises a ValueError for an exercise that could not
+    tell right from wrong: without inputs, or with a mistake that returns the reference's numbers, or another mistake's, on all
+    of them.
 
     Args:
         reference: the right answer, a function that returns a tensor.

@@ -42,7 +42,8 @@ class PatchClassifier(nn.Module):
     what such a classifier can do is what its mixer can do.
 
     Args:
-        mixer: a :class:`Mixer`, or any module with an attribute ``dim`` that takes and returns ``[*batch, n, dim]``.
+        mixer: a :class:`attnlib.attention.Mixer`, or any module with an attribute ``dim`` that takes and returns
+            ``[*batch, n, dim]``.
         image: height and width of the pictures.
         patch: height and width of a patch.
         classes: number of classes.
