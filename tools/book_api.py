@@ -123,6 +123,9 @@ def back_links(app: Any, what: str, name: str, thing: Any, options: Any, lines: 
         app.env.note_dependency(str(path))
 
 
+repository = cache(course.repository)
+
+
 def source(domain: str, info: dict[str, str]) -> str | None:
     """The address of a thing's lines in the repository."""
     thing: Any = importlib.import_module(info["module"])
@@ -133,7 +136,7 @@ def source(domain: str, info: dict[str, str]) -> str | None:
         return None
     lines, first = inspect.getsourcelines(thing)
     path = Path(inspect.getsourcefile(thing) or "").resolve().relative_to(course.ROOT).as_posix()
-    where = course.repository()
+    where = repository()
     return f"{where.url}/blob/{where.branch}/{path}#L{first}-L{first + len(lines) - 1}"
 
 

@@ -12,6 +12,7 @@ import html
 import io
 import os
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -76,6 +77,9 @@ def address(app: Any, config: Any) -> None:
     config.notfound_context = {"title": "This page is not there", "body": body}
 
 
+repository = cache(course.repository)
+
+
 def description(body: str) -> str:
     """The first paragraph of a page in plain words, whole sentences of it if it is long."""
     first = re.search(r"<p>(.*?)</p>", body, re.DOTALL)
@@ -136,7 +140,7 @@ def head(app: Any, name: str, template: str, context: dict[str, Any], doctree: A
 
 def _unset(name: str) -> str:
     """What a page with formulas says where nothing can set them."""
-    where = course.repository()
+    where = repository()
     notebook = f"{where.url}/blob/{where.branch}/{name}.ipynb"
     there = f' In <a href="{notebook}">the notebook</a> they are set.' if (course.ROOT / f"{name}.ipynb").exists() else ""
     return f"<noscript><p>Formulas are set by JavaScript; without it they stand here as they were typed.{there}</p></noscript>"
