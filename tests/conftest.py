@@ -51,8 +51,9 @@ for tier, share in (("test", 0.3), ("all", 1)):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All examples of hypothesis in the last tier, fewer in the others; also where the tiers are not known."""
-    settings.load_profile("all" if config.getoption("tier", "test") == "all" else "test")
+    """All examples of hypothesis in the last tier, fewer in the others; or those that ``--hypothesis-profile`` asks for."""
+    named = config.getoption("hypothesis_profile", None)
+    settings.load_profile(named or ("all" if config.getoption("tier", "test") == "all" else "test"))
 
 
 @pytest.fixture
