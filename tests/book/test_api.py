@@ -64,6 +64,13 @@ def entries(book: Book) -> list[tuple[str, Any, Any]]:
     return found
 
 
+@cache
+def links_in_code(book: Book, page: str) -> list[tuple[str, str]]:
+    """Where the links in the code of a page lead to, and what they stand on."""
+    html = parsed(book.html / "notebooks" / f"{page}.html")
+    return [(link["href"], link.get_text()) for link in html.select("div.cell_input a.to-entry")]
+
+
 def test_every_public_name_has_one_entry_with_an_example_its_source_and_the_pages_that_import_it(book):
     listed, wrong = entries(book), []
     assert len(public()) > 100
@@ -77,8 +84,9 @@ def test_every_public_name_has_one_entry_with_an_example_its_source_and_the_page
             wrong.append(f"{module}.{name} has no example: add >>> lines to its docstring")
         if (inspect.isclass(thing) or inspect.isfunction(thing)) and not lines[0].select_one("a .viewcode-link"):
             wrong.append(f"{module}.{name} has no link to its source")
+        leads = [link["href"] for link in text.find_all("a", href=True)]
         for page in imported().get((module, name), set()):
-            if not text.select(f'a[href$="notebooks/{page}.html"]'):
+            if not any(to.endswith(f"notebooks/{page}.html") for to in leads):
                 wrong.append(f"{module}.{name} does not say that it is used in {page}")
     assert not wrong, "\n".join(wrong)
 
@@ -99,9 +107,8 @@ def test_every_name_that_a_page_imports_leads_to_its_entry(book):
         thing = getattr(importlib.import_module(module), name, None)
         anchor = f"module-{thing.__name__}" if inspect.ismodule(thing) else at[id(thing)]
         for page in pages:
-            html = parsed(book.html / "notebooks" / f"{page}.html")
-            links = [link for link in html.select("div.cell_input a.to-entry") if link["href"].endswith(f"#{anchor}")]
-            if not links or {link.get_text() for link in links} != {name}:
+            links = [said for to, said in links_in_code(book, page) if to.endswith(f"#{anchor}")]
+            if not links or set(links) != {name}:
                 lost.append(f"{page}: {module}.{name}")
     assert not lost, "\n".join(lost)
 

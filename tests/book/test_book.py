@@ -5,13 +5,13 @@ import dataclasses
 import inspect
 import io
 import re
-from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import course
 import pytest
-from helpers.built_book import PAGES, ROOT, Book, parsed
+from bs4 import Tag
+from helpers.built_book import PAGES, ROOT, Book, parsed, places
 from helpers.hostile import packages
 
 import attnlib
@@ -35,6 +35,10 @@ def place(book: Book, page: Path, path: str) -> Path:
     return book.html / path.removeprefix(SITE) if path.startswith(SITE) else (page.parent / path).resolve()
 
 
+def leads_away(tag: Tag) -> bool:
+    return tag.has_attr("href") or tag.has_attr("src")
+
+
 def test_builds_without_a_warning(book):
     assert book.returncode == 0, book.log[-6000:]
     assert "build succeeded." in book.log, book.log[-6000:]
@@ -47,25 +51,20 @@ def test_every_page_of_the_contents_is_built(book, page):
     assert heading.get_text(strip=True)
 
 
-@cache
-def anchors(page: Path) -> set[str]:
-    """The places of a page that a link can lead to."""
-    return {tag["id"] for tag in parsed(page).select("[id]")}
-
-
 def test_no_dead_link_inside(book):
     dead = []
     for page in book.pages:
-        for tag in parsed(page).select("[href], [src]"):
-            address = urlsplit(tag.get("href") or tag.get("src") or "")
-            if address.scheme or address.netloc or tag.get("href") == "#":
+        leads = {tag.get("href") or tag.get("src") or "" for tag in parsed(page).find_all(leads_away)}
+        for link in leads - {"#"}:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
                 continue
             target = place(book, page, address.path) if address.path else page
             target = target / "index.html" if target.is_dir() else target
             if not target.is_file():
-                dead.append(f"{page.relative_to(book.html)}: {tag.get('href') or tag.get('src')} is not there")
-            elif address.fragment and target.suffix == ".html" and unquote(address.fragment) not in anchors(target):
-                dead.append(f"{page.relative_to(book.html)}: {tag.get('href')} has no such place in it")
+                dead.append(f"{page.relative_to(book.html)}: {link} is not there")
+            elif address.fragment and target.suffix == ".html" and unquote(address.fragment) not in places(target):
+                dead.append(f"{page.relative_to(book.html)}: {link} has no such place in it")
     assert not dead, "\n".join(dead)
 
 
@@ -74,7 +73,7 @@ def test_every_picture_says_what_it_shows(book):
     silent = [
         f"{page.relative_to(book.html)}: {image.get('src')}"
         for page in book.pages
-        for image in parsed(page).select("img")
+        for image in parsed(page).find_all("img")
         if not image.get("alt") or "_images/" in image["alt"] or (image.find_parent("article") and len(image["alt"]) < 30)
     ]
     shown = [image for page in book.pages for image in parsed(page).select("article img")]
@@ -86,12 +85,14 @@ def test_nothing_is_loaded_from_outside(book):
     """Links may lead away; scripts, styles, fonts and pictures must be here. Style sheets are read too."""
     outside, sheets = [], set()
     for page in book.pages:
-        for name, attribute in LOADS.items():
-            for tag in parsed(page).select(f"{name}[{attribute}]:not([rel=canonical])"):
-                if OUTSIDE.match(tag[attribute]):
-                    outside.append(f"{page.relative_to(book.html)}: {tag[attribute]}")
-                elif "stylesheet" in tag.get("rel", []):
-                    sheets.add(place(book, page, urlsplit(tag[attribute]).path))
+        for tag in parsed(page).find_all(list(LOADS)):
+            address = tag.get(LOADS[tag.name])
+            if address is None or "canonical" in tag.get("rel", []):
+                continue
+            if OUTSIDE.match(address):
+                outside.append(f"{page.relative_to(book.html)}: {address}")
+            elif "stylesheet" in tag.get("rel", []):
+                sheets.add(place(book, page, urlsplit(address).path))
     assert sheets
     for sheet in sheets:
         rules = sheet.read_text(encoding="utf-8")

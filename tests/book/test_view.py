@@ -80,6 +80,7 @@ myst_enable_extensions = ["dollarmath"]
 """
 
 
+@pytest.mark.slow
 def test_a_new_figure_renumbers_its_chapter_only(tmp_path):
     """A small book of two chapters, the first of two pages; a second build, after a figure came, writes again what it must."""
     source, site = tmp_path / "source", tmp_path / "site"
