@@ -20,7 +20,7 @@ def test_a_request_to_the_outside_is_written_down_and_goes_nowhere(tab):
 
 @pytest.mark.parametrize("parent", [False, True], ids=["its own", "its parent's"])
 def test_axe_sees_what_an_inline_style_does(tab, parent):
-    page = tab.open(CHAPTER)
+    page = tab.open(site.PLAIN)
     open_folds(page)
     assert page.locator("article p strong, article p em").count() > 2
     page.locator("article p em").last.evaluate(
@@ -30,7 +30,7 @@ def test_axe_sees_what_an_inline_style_does(tab, parent):
 
 
 def test_a_button_without_a_name_is_found(tab):
-    page = tab.open(CHAPTER)
+    page = tab.open(site.PLAIN)
     page.locator("article").evaluate("article => article.append(document.createElement('button'))")
     assert any(fault.startswith("button-name") for fault in serious_faults(page))
 
@@ -97,8 +97,7 @@ def test_keyboard_reaches_the_text_and_the_contents(tab):
 
 def test_wide_things_can_be_scrolled_with_the_keyboard(tab):
     page = tab.open(CHAPTER)
-    page.set_viewport_size({"width": 390, "height": 844})
-    drawn(page)
+    site.resize(page, 390)
     stuck = page.evaluate(
         """() => [...document.querySelectorAll('article pre, article .pst-scrollable-table-container, article div.math')]
         .filter(box => box.scrollWidth > box.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(box).overflowX))

@@ -16,11 +16,11 @@ SHOWN = """() => [...document.querySelectorAll('#all-claims tbody tr')].filter(r
 
 
 def shown(page):
-    page.wait_for_timeout(100)
+    site.drawn(page)
     return page.evaluate(SHOWN)
 
 
-@pytest.mark.parametrize("tab", [(1280, "light"), (390, "dark")], indirect=True, ids=str)
+@pytest.mark.parametrize("tab", [(1280, "light"), pytest.param((390, "dark"), marks=pytest.mark.whole)], indirect=True, ids=str)
 def test_filter_by_words_by_chapter_and_by_key_with_the_keyboard(tab):
     page = tab.open("book/claims.html")
     everything = [claim.id for claim in CLAIMS]
@@ -98,8 +98,7 @@ def test_key_claims_stand_out_the_others_are_quiet_and_figures_can_be_read(tab, 
 
 def words_in_figures_can_be_read_on_a_phone(page):
     """The style sheet's smallest letters are about seven and a half pixels high; a figure of many panels scrolls instead."""
-    page.set_viewport_size({"width": 390, "height": 844})
-    site.drawn(page)
+    site.resize(page, 390)
     style = (course.ROOT / "attnlib" / "course" / "plots.mplstyle").read_text(encoding="utf-8")
     points, inch = (
         float(re.search(rf"^{name}: ([\d.]+)", style, re.MULTILINE)[1]) for name in ("xtick.labelsize", "figure.dpi")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import course
+import make_claims
 import pytest
 from helpers.built_book import NOTEBOOKS, ROOT, parsed
 
@@ -52,6 +53,35 @@ def test_numbers_on_the_page_are_those_in_the_notebook(book, path):
         assert link.get_text() == f"eq. {numbers[name]}" or not re.search(r"\d", link.get_text())
     assert "tag{" not in html.select_one("article").get_text()
     assert not html.select(".tag_caption")
+
+
+@every_chapter
+def test_results_wait_in_closed_folds(book, path):
+    """A browser looks at two pages, and in the last tier at each: test_view_browser."""
+    html = parsed(book.html / path)
+    asked = [cell for cell in course.code_cells(notebook(path)) if course.has_tag(cell, "predict")]
+    waiting = html.select(".tag_predict")
+    assert len(waiting) == len(asked)
+    assert all(cell.find_parent("details", class_="predict") for cell in waiting)
+    assert not html.select("article details[open]")
+    questions = [words for words in html.select("article p") if "Predict, then run" in words.get_text()]
+    assert not [words for words in questions if words.find_parent("details")]
+    folds = html.select("details.predict")
+    assert len(folds) == len(questions) >= 2
+    for fold in folds:
+        assert fold.summary.get_text().startswith("Run it")
+        assert fold.find_all("p", recursive=False), "the answer"
+
+
+@every_chapter
+def test_claims_of_a_page_are_there_and_key_ones_in_no_fold_of_checks(book, path):
+    html = parsed(book.html / path)
+    (page,) = (page for page in course.notebooks() if page.stem in path)
+    shown = [claim["id"] for claim in html.select("div.claim")]
+    assert sorted(shown) == sorted(f"claim-{claim.id.replace('.', '-')}" for claim in make_claims.collect([page])[page])
+    assert not html.select("div.claim[style], div.claim [style]")
+    assert not html.select("details.checks div.claim.key")
+    assert all(len(fold.select(".claim")) > 1 for fold in html.select("details.checks"))
 
 
 def test_captions_stand_once_on_the_page(book):

@@ -60,8 +60,7 @@ def test_first_screen_shows_title_and_claim_and_on_a_wide_one_the_first_result(t
     assert not page.locator("article pre").first.is_visible()
     wanted = ["article h1", "article p strong >> nth=0"]
     for width, more in ((390, []), (1280, ["article :is(figure, .cell_output) >> nth=0"])):
-        page.set_viewport_size({"width": width, "height": 844})
-        site.drawn(page)
+        site.resize(page, width)
         for part in wanted + more:
             assert page.locator(part).bounding_box()["y"] < 844 - 20, (width, part)
 

@@ -18,6 +18,8 @@ pytestmark = browsers.needed
 
 ALL_PAGES = [*PAGES, "search.html"]
 CHAPTER = f"{NOTEBOOKS[0]}.html"
+PLAIN = "book/how_to_use.html"
+"""A page without formulas and figures, for what any page would show."""
 LANDING, CLAIMS, REFERENCE = "book/index.html", "book/claims.html", "book/api/attention.html"
 KINDS = (LANDING, CHAPTER, CLAIMS, REFERENCE)
 """A page of each kind: what all pages share is asked of these in make test, and of every page in make test-all."""
@@ -67,21 +69,22 @@ class Tab:
             self.wrong.append(f"outside: {request.url}")
 
     def open(self, path: str) -> Any:
-        self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="networkidle")
-        # On a busy machine the network can be idle before the script that sets the formulas has begun.
-        waits = "!document.querySelector('span.math, div.math') || window.MathJax?.startup?.promise"
-        self.page.wait_for_function(f"() => Boolean({waits})")
-        self.page.evaluate("async () => { if (window.MathJax?.startup) await MathJax.startup.promise; }")
+        """The page when its scripts have run and its formulas are set; what the one before still fetched is not broken off."""
+        self.rest()
+        self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="load")
+        self.ready()
         return self.page
 
-    def settle(self) -> None:
-        """Wait until nothing has been under way for half a second: leaving earlier breaks off what the page still fetches."""
-        quiet = 0
-        for _ in range(12_000):
-            quiet = 0 if self.underway else quiet + 1
-            if quiet == 10:
+    def ready(self) -> None:
+        """Wait until the formulas of a page that has been loaded are set, and their letters are there."""
+        self.page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
+
+    def rest(self) -> None:
+        """Wait until everything that was asked for is there: leaving earlier breaks off what the page still fetches."""
+        for _ in range(60_000):
+            if not self.underway:
                 return
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(10)
         raise AssertionError(f"still under way: {[request.url for request in self.underway]}")
 
 
@@ -90,14 +93,21 @@ def open_folds(page: Any) -> None:
     drawn(page)
 
 
+def resize(page: Any, width: int) -> None:
+    """Wait until the page knows its new width and is laid out in it."""
+    page.set_viewport_size({"width": width, "height": 844})
+    page.wait_for_function("width => innerWidth === width", arg=width)
+    drawn(page)
+
+
 def drawn(page: Any) -> None:
     """Wait until the page has answered to what was done, by its own clock: its events, some frames; transitions are ended."""
     page.evaluate(
         """async () => {
-          await new Promise(done => setTimeout(done, 50));
           const frames = async () => {
             for (let frame = 0; frame < 3; frame++) await new Promise(done => requestAnimationFrame(done));
           };
+          await new Promise(done => setTimeout(done));  // behind the events that were under way
           await frames();
           document.getAnimations().filter(one => one.effect.getComputedTiming().endTime < Infinity)
             .forEach(one => one.finish());  // waiting may take for ever: out of sight the clock of a transition can stand still
