@@ -7,7 +7,8 @@ from itertools import chain
 import jaxtyping
 import pytest
 import torch
-from hypothesis import given, settings
+from helpers.draw import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attnlib.course.data import (
@@ -404,7 +405,7 @@ def test_a_sentence_as_it_is_written_is_understood(corpus):
     assert words.decode(small) == ["den", "Hund", "sucht", "ein", "Kind", "."]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(min_value=0, max_value=2**63))
 def test_any_speaker_obeys(seed):
     """Whatever the seed: a verb form in every sentence, every English word linked, a case in front that can be read."""

@@ -272,7 +272,7 @@ def value_of(entry: Entry, name: str, world: World, arguments: Mapping[str, obje
             continue
     raise NoRecipe(
         f"no baseline for {name}: {annotation} of attnlib.{entry.name}; "
-        f'add a recipe "{entry.short}.{name}" (or "{name}", for all functions) to RECIPES in tests/hostile.py'
+        f'add a recipe "{entry.short}.{name}" (or "{name}", for all functions) to RECIPES in tests/helpers/hostile.py'
     )
 
 

@@ -43,7 +43,9 @@ def test_the_numeric_tests_in_single_precision(tmp_path, request):
         copy = tmp_path / path.relative_to(TESTS.parent)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text.replace("SINGLE = False", "SINGLE = True"))
-    options = ["-q", "-m", "not double", "-o", "addopts=", "-c", str(course.ROOT / "pyproject.toml")]
+    examples = f"--hypothesis-profile={'all' if tier == 'all' else 'test'}"
+    kinds = "not double" if tier == "all" else "not double and not whole"
+    options = ["-q", examples, "-m", kinds, "-o", "addopts=", "-c", str(course.ROOT / "pyproject.toml")]
     without = ["-p", "no:cacheprovider", "-p", "no:nbval"]  # which takes longer to load than torch
     command = [sys.executable, "-m", "pytest", *options, *without, "--rootdir", str(tmp_path), str(tmp_path)]
     env = os.environ | {"PYTHONPATH": str(course.ROOT / "tools")}
