@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import io
+import itertools
 import os
 import re
 from functools import cache
@@ -94,14 +95,18 @@ def description(body: str) -> str:
 
 
 def claims(body: str) -> str:
-    """A page's claims in the site's style: formulas to be set, the key claims of a cell first, the others folded if many."""
+    """A page's claims in the site's style: formulas to be set, the key claims of a cell first, the others folded if many.
+
+    The first three of a page stay in sight: they show what a claim is.
+    """
+    seen = itertools.count()
 
     def cell(shown: re.Match[str]) -> str:
         key, other = [], []
         for found in _CLAIM.finditer(shown[0]):
             line = re.sub(r' style="[^"]*"', "", found[0])  # what a notebook brings along because it has no style sheet
             line = re.sub(r"\$([^$]+)\$", r'<span class="math notranslate nohighlight">\\(\1\\)</span>', line)
-            (key if found["key"] else other).append(line)
+            (key if found["key"] or next(seen) < 3 else other).append(line)
         if len(other) > (1 if key else 2):
             summary = f"<summary>{len(other)} {'more ' if key else ''}checks</summary>"
             other = [f'<details class="checks">{summary}', *other, "</details>"]

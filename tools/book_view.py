@@ -14,7 +14,7 @@ from sphinx import addnodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
 
 CODE = '<details class="code"><summary><span>Show</span><span>Hide</span> {}</summary>'
-SETUP, DRAWING = "the set-up", "the code of this figure"
+SETUP, DRAWING, PROVING = "the set-up", "the code of this figure", "how this was measured"
 RUN = "Run it: see what happens, and why"
 
 
@@ -83,6 +83,24 @@ def fold(doctree: nodes.document) -> None:
         cell += [*results, html(opens), source, html("</details>")]
 
 
+def prove(doctree: nodes.document) -> None:
+    """Fold the code of a proof under its claims, with what prepares it; a claim's sentence stands on its card only."""
+    prepared: list[nodes.Node] = []
+    for cell in code_cells(doctree, reading.PROOF):
+        source, results = cell[0], cell[1:]
+        for block in source.findall(nodes.literal_block):
+            text = reading.without_sentences(block.astext())
+            block.replace_self(nodes.literal_block(text, text, **block.attributes))
+        if not results:
+            prepared += source.children
+            cell.parent.remove(cell)
+            continue
+        source.insert(0, prepared)
+        prepared = []
+        cell.children = []
+        cell += [*results, html(CODE.format(PROVING)), source, html("</details>")]
+
+
 def wait(doctree: nodes.document) -> None:
     """Put what a reader is to predict into one fold with the answer: it says to run it, and it is read in this order."""
     for cell in code_cells(doctree, reading.WAITING):
@@ -96,7 +114,8 @@ def wait(doctree: nodes.document) -> None:
             raise reading.PageError(f"no answer follows the prediction at\n{cell.astext()[:200]}")
         last.replace_self(html(reading.ANSWER.sub("", last.astext(), count=1)))
         opens = f'<details class="predict"><summary>{RUN}</summary>'
-        cell.parent.insert(cell.parent.index(cell), [*head(cell), html(opens)])
+        above = [] if f"tag_{reading.PROOF}" in cell["classes"] else head(cell)
+        cell.parent.insert(cell.parent.index(cell), [*above, html(opens)])
 
 
 def links(doctree: nodes.document) -> None:
@@ -111,6 +130,7 @@ def links(doctree: nodes.document) -> None:
 def arrange(app: Any, doctree: nodes.document) -> None:
     wait(doctree)
     fold(doctree)
+    prove(doctree)
     links(doctree)
 
 

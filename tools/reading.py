@@ -4,6 +4,7 @@ Nothing of this is kept by hand. ``make pages`` writes it into the notebooks, fo
 ``book_view`` makes the pages of the site from the same marks:
 
 - ``hide-input`` for the set-up, which is all code before the first section, and for code that only draws;
+- ``proof`` for the cells that make claims about what stands above them; a cell that prepares one may have the tag too;
 - ``predict`` for the cells whose results answer a *Predict, then run*;
 - a cell below each figure with its number and its caption, which the site leaves out, having a caption of its own;
 - a number and an anchor at each equation that has a name, and the number in each link to it.
@@ -11,6 +12,7 @@ Nothing of this is kept by hand. ``make pages`` writes it into the notebooks, fo
 
 import ast
 import re
+import symtable
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +20,7 @@ from typing import Any
 import course
 import nbformat
 
-FOLDED, WAITING = "hide-input", "predict"
+FOLDED, WAITING, PROOF = "hide-input", "predict", "proof"
 PREDICT = "**Predict, then run"
 ANSWER = re.compile(r"<details>\s*<summary>.*?</summary>")
 EQUATION = re.compile(
@@ -68,6 +70,40 @@ def open_lines(source: str) -> int:
             only_imports = all(isinstance(part, ast.Import | ast.ImportFrom) for part in parts[:count])
             return 0 if only_imports else end + len(gap) - gap[::-1].index(True)
     return 0
+
+
+def without_sentences(source: str) -> str:
+    """Code with the sentences of its claims left out: they stand on the claims' cards."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    code = source.encode()
+    calls = [node for node in ast.walk(course.syntax(source)) if isinstance(node, ast.Call)]
+    said = [call.args[1] for call in calls if getattr(call.func, "id", "") == "claim" and len(call.args) > 1]
+    for part in sorted(said, key=lambda part: -part.lineno):
+        begin, end = starts[part.lineno - 1] + part.col_offset, starts[part.end_lineno - 1] + part.end_col_offset
+        code = code[:begin] + '"\u2026"'.encode() + code[end:]
+    return code.decode()
+
+
+def visible(cell: Any) -> int:
+    """How many lines of a code cell the site shows to someone who opens no fold of code: none of a proof or of the set-up."""
+    if course.has_tag(cell, PROOF):
+        return 0
+    return open_lines(cell.source) if course.has_tag(cell, FOLDED) else len(cell.source.splitlines())
+
+
+def names(source: str) -> tuple[set[str], set[str]]:
+    """The names that code binds at its top level, and those that it, its functions included, looks up there."""
+    top = symtable.symtable(ast.unparse(course.syntax(source)), "cell", "exec")
+    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    read = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
+    inner = list(top.get_children())
+    for table in inner:
+        read |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        inner += table.get_children()
+    return bound, read
 
 
 def waiting(cells: list[Any]) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-_ID = re.compile(r"\d+[a-z]?\.\d+")
+_ID = re.compile(r"\d+\.\d+[a-z]?")
 _RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 # Each claim carries its own style, in colours that read on white and on black: notebooks have no style sheet of ours.
 _ROW = "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 1em;margin:.3em 0;padding:.25em .8em;line-height:1.45;"
@@ -80,7 +80,7 @@ def claim(
     entry and shows its worst one.
 
     Args:
-        id: ``"chapter.number"``, unique and stable, such as ``"3.2"``.
+        id: ``"chapter.number"``, unique and stable, such as ``"3.2"``; one that came later has a letter, ``"3.2a"``.
         sentence: what holds, in words, on one line without bars and backticks; formulas are TeX between dollar signs.
         measured: a number or tensor; NaN fails every bound.
         key: whether this is the claim that its section is about; it stands out, the others are quiet.

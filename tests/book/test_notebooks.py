@@ -3,6 +3,7 @@
 import ast
 import base64
 import io
+import itertools
 import json
 import re
 import shutil
@@ -102,17 +103,79 @@ def test_style_sheet_is_the_only_place_of_fonts_and_colours(path):
 
 
 @every_page
-def test_cells_of_a_page_are_short(path):
-    assert statistics.median(map(lines_of_code, course.code_cells(course.read(path)))) <= 8
+def test_keeps_the_measures_of_a_page(path):
+    nb = course.read(path)
+    assert 15 <= len(course.code_cells(nb)) <= 80
+    assert max(map(lines, course.code_cells(nb))) <= 25
+    assert 1500 <= course.words(nb) <= 3500
+
+
+# Two layers: argument and proof
+
+
+FLAT = {path.stem for path in PAGES} - {"03b_attention_is_a_gradient_step"}
+"""Pages that are still in one layer."""
+every_layered_page = pytest.mark.parametrize(
+    "path", [path for path in PAGES if path.stem not in FLAT], ids=lambda path: path.stem
+)
 
 
 @every_page
-def test_keeps_the_measures_of_a_page(path):
+def test_cells_of_a_page_are_short(path):
+    if path.stem in FLAT:
+        assert statistics.median(map(lines_of_code, course.code_cells(course.read(path)))) <= 8
+        return
+    visible = [n for cell in course.code_cells(course.read(path)) if (n := reading.visible(cell))]
+    assert max(visible) <= 14
+    assert statistics.median(visible) <= 8
+    assert sum(visible) <= 150
+
+
+@every_layered_page
+def test_claims_are_made_in_proofs_and_in_nothing_else(path):
+    """A proof makes claims, or prepares the proof below it; it draws nothing."""
+    cells = [cell for cell in course.read(path).cells if not course.has_tag(cell, "generated")]
+    for cell, below in itertools.pairwise(cells):
+        if cell.cell_type == "code":
+            claims = bool(course.claims_asked(cell))
+            prepares = not cell.outputs and below.cell_type == "code" and course.has_tag(below, reading.PROOF)
+            assert course.has_tag(cell, reading.PROOF) == claims or (course.has_tag(cell, reading.PROOF) and prepares), (
+                cell.source
+            )
+            assert not (claims and reading.is_figure(cell))
+
+
+@every_layered_page
+def test_the_argument_needs_no_proof(path):
+    """What stands open, and what is drawn, reads no name that only a proof has bound."""
+    shown: set[str] = set()
+    proved: set[str] = set()
+    for cell in course.code_cells(course.read(path)):
+        bound, read = reading.names(cell.source)
+        if course.has_tag(cell, reading.PROOF):
+            proved |= bound - shown
+        else:
+            assert not read & proved - bound, cell.source
+            shown |= bound
+            proved -= bound
+
+
+@every_layered_page
+def test_a_live_figure_comes_early(path):
+    """In the first fifth of its page, by words; code that is not folded counts with its lines as ten words each."""
     nb = course.read(path)
-    sizes = [lines(cell) for cell in course.code_cells(nb) if not course.has_tag(cell, "setup")]  # that one is generated
-    assert 15 <= len(sizes) <= 35
-    assert max(sizes) <= 25, max(course.code_cells(nb), key=lines).source
-    assert 1500 <= course.words(nb) <= 3500
+    length, place = 0, None
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            if place is None and any(
+                "data-live" in str(output.get("data", {}).get("text/html", "")) for output in cell.outputs
+            ):
+                place = length
+            length += 10 * reading.visible(cell)
+        else:
+            length += course.words(nbformat.v4.new_notebook(cells=[cell]))
+    assert place is not None
+    assert place <= length / 5
 
 
 @every_page
@@ -284,6 +347,41 @@ def test_a_new_page_gets_its_marks():
 )
 def test_code_above_the_last_blank_line_stays_open(source, count):
     assert reading.open_lines(source) == count
+
+
+def test_sentences_of_claims_leave_the_code_of_a_proof():
+    source = 'é = "β"; claim("9.1", r"One "\n      "two.", é, below=2)\nclaim("9.2", "Three.", 1,\n      below=2, key=True)\n'
+    left = 'é = "β"; claim("9.1", "…", é, below=2)\nclaim("9.2", "…", 1,\n      below=2, key=True)\n'
+    assert reading.without_sentences(source) == left
+
+
+def test_lines_of_proofs_and_of_the_set_up_are_not_visible():
+    nb = page_of(
+        "# 9. A page",
+        "!import a\nimport b",
+        "## A section",
+        "!x = 1\n\nplt.show()",
+        "!x\ny",
+        "!claim('9.1', 'one', 1, below=2)",
+    )
+    nb.cells[-1].metadata["tags"] = ["proof"]
+    reading.complete(nb, {})
+    assert [reading.visible(cell) for cell in course.code_cells(nb)] == [0, 2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("source", "bound", "read"),
+    [
+        ("x = y", {"x"}, {"y"}),
+        ("import a.b as c, d.e\nfrom f import g", {"c", "d", "g"}, set()),
+        ("def f(x, n=k):\n    y = x + z\n    return y", {"f"}, {"k", "z"}),
+        ("[i for i in row if i > low]", set(), {"row", "low"}),
+        ("%pip install x\ny[0] = lambda x: x + w", set(), {"y", "w"}),
+    ],
+    ids=["name", "imports", "function", "comprehension", "lambda"],
+)
+def test_names_that_code_binds_and_looks_up(source, bound, read):
+    assert reading.names(source) == (bound, read)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import course
 import make_claims
 import pytest
+import reading
 from helpers.built_book import NOTEBOOKS, ROOT, parsed
 
 CHAPTERS = [f"{source}.html" for source in NOTEBOOKS]
@@ -20,19 +21,35 @@ def notebook(path):
 
 @every_chapter
 def test_folds_say_what_they_hide(book, path):
-    """One set-up; below each figure its code, but for what stands above a blank line; nothing of the code is lost."""
+    """One set-up; below each figure its code, but for what stands above a blank line; below claims what measured them."""
     html = parsed(book.html / path)
     said = [" ".join(fold.summary.get_text(" ").split()) for fold in html.select("details.code")]
-    folded = [cell for cell in course.code_cells(notebook(path)) if course.has_tag(cell, "hide-input")]
-    assert said == ["Show Hide the set-up"] + ["Show Hide the code of this figure"] * (len(folded) - 2)
+    folds = ["Show Hide the set-up"]
+    for cell in course.code_cells(notebook(path)):
+        if course.has_tag(cell, reading.PROOF) and cell.outputs:
+            folds.append("Show Hide how this was measured")
+        elif course.has_tag(cell, reading.FOLDED) and (cell.outputs or "plt.show()" in cell.source):
+            folds.append("Show Hide the code of this figure")
+    assert said == folds
     setup = html.select_one("details.code").get_text()
     assert "import importlib.util" in setup
     assert "import matplotlib.pyplot as plt" in setup or "from functools" in setup
+
+
+@every_chapter
+def test_nothing_of_the_code_is_lost_but_sentences_that_stand_on_cards(book, path):
+    html = parsed(book.html / path)
     shown = "\n".join(block.get_text() for block in html.select("div.cell div.highlight"))
     squeezed = re.sub(r"\s", "", shown)
     for cell in course.code_cells(notebook(path)):
-        place = [squeezed.find(re.sub(r"\s", "", line)) for line in cell.source.splitlines()]
-        assert min(place) >= 0, cell.source
+        proof = course.has_tag(cell, reading.PROOF)
+        code = reading.without_sentences(cell.source) if proof else cell.source
+        assert min(squeezed.find(re.sub(r"\s", "", line)) for line in code.splitlines()) >= 0, cell.source
+        for claim in course.claims_shown(cell) if proof else ():
+            words = re.sub(r"\W|\$[^$]*\$", "", claim.sentence)
+            assert words not in re.sub(r"\W", "", shown)
+            card = html.find(id=f"claim-{claim.id.replace('.', '-')}")
+            assert card.find_parent("details", class_="code") is None
 
 
 @every_chapter

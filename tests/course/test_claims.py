@@ -137,12 +137,12 @@ def test_a_notebook_shows_text_and_html(monkeypatch):
     shown = []
     notebook = types.SimpleNamespace(get_ipython=lambda: object(), display=types.SimpleNamespace(display=shown.append))
     monkeypatch.setitem(claims.sys.modules, "IPython", notebook)
-    claim("3b.2", "a < b & c", 1, below=2)
-    assert repr(shown[0]) == "claim 3b.2 | a < b & c | measured 1 | bound < 2 | ✓"
+    claim("3.2b", "a < b & c", 1, below=2)
+    assert repr(shown[0]) == "claim 3.2b | a < b & c | measured 1 | bound < 2 | ✓"
     html = shown[0]._repr_html_()
-    assert html.startswith('<div class="claim" id="claim-3b-2" style="')
+    assert html.startswith('<div class="claim" id="claim-3-2b" style="')
     assert html.endswith("</div>")
-    for part in ("Claim 3b.2", "a &lt; b &amp; c", "measured 1", "bound &lt; 2", "✓"):
+    for part in ("Claim 3.2b", "a &lt; b &amp; c", "measured 1", "bound &lt; 2", "✓"):
         assert f">{part}</span>" in html
 
 
