@@ -1,5 +1,7 @@
 """Attention on a graph, as a mixer."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
@@ -32,7 +34,9 @@ class GraphAttention(Mixer):
 
     Args:
         empty: a node that nothing reaches gets ``"zero"`` (default), or is an ``"error"``.
-        edge_index: a graph for all calls that bring none; kept as a buffer, and not in the state_dict.
+        edge_index: a graph for all calls that bring none; kept as a buffer, and saved with the weights. A module that loads
+            such weights takes their graph over, also where it had none, or another. With no graph at all every node hears
+            every other, and printing the module says so.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`.
 
@@ -90,7 +94,15 @@ class GraphAttention(Mixer):
             if edge_index.is_meta and torch.empty(0, device=device).device.type != "meta":
                 raise ValueError("edge_index is on meta; expected a device that holds values")
             edge_index = edge_index.to(device, copy=True)
-        self.register_buffer("edge_index", edge_index, persistent=False)
+        self.register_buffer("edge_index", edge_index)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """A saved graph may have any number of edges."""
+        saved = state_dict.get(prefix + "edge_index")
+        if saved is not None and (self.edge_index is None or self.edge_index.shape != saved.shape):
+            beside = next((kept for kept in (self.edge_index, *self.parameters()) if kept is not None), saved)
+            self.edge_index = torch.empty_like(saved, device=beside.device)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def forward(
         self,
@@ -201,5 +213,5 @@ class GraphAttention(Mixer):
 
     def extra_repr(self) -> str:
         """Sizes, inverse temperature and the graph's edges, for printing."""
-        graph = "" if self.edge_index is None else f", edges={self.edge_index.shape[1]}"
-        return super().extra_repr() + graph
+        graph = "all, unless a call says which" if self.edge_index is None else self.edge_index.shape[1]
+        return f"{super().extra_repr()}, edges={graph}"

@@ -1,5 +1,6 @@
 """Attention on graphs: along edges, under a mask and node by node; lists of edges; what it costs."""
 
+import copy
 import math
 import subprocess
 import sys
@@ -225,17 +226,37 @@ def test_the_module_on_edges_is_the_module_under_their_mask():
 def test_a_graph_of_its_own():
     edges = window_edges(6, 1)
     own = GraphAttention(8, heads=2, dtype=torch.float64, edge_index=edges)
+    weights = {name: kept for name, kept in own.state_dict().items() if name != "edge_index"}
     plain = GraphAttention(8, heads=2, dtype=torch.float64)
-    plain.load_state_dict(own.state_dict())
+    plain.load_state_dict(weights)
     x = normal(2, 6, 8)
     close(own(x), plain(x, edge_index=edges), atol=0.0)
     close(own(x, edge_index=causal_edges(6)), plain(x, mask=causal_mask(6)), atol=1e-12)
     assert "edges=16" in repr(own)
+    assert "edges=all" in repr(plain)
     causal = GraphAttention(8, heads=2, dtype=torch.float64, causal=True)
-    causal.load_state_dict(own.state_dict())
+    causal.load_state_dict(weights)
     close(causal(x, edge_index=edges), plain(x, edge_index=window_edges(6, 1, causal=True)), atol=1e-12)
     with pytest.raises(ValueError, match="edge_bias is given without an edge_index; expected both"):
         plain(x, edge_bias=torch.zeros(3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("graph", [None, causal_edges(6), window_edges(6, 1)], ids=["none", "another", "the same"])
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_saved_module_keeps_its_graph(graph, bare, tmp_path):
+    """Whatever graph the module had that loads it, and from a device without values."""
+    own, x = (
+        GraphAttention(8, heads=1 if bare else 2, bare=bare, edge_index=window_edges(6, 1)),
+        normal(2, 6, 8, dtype=torch.float32),
+    )
+    torch.save(own.state_dict(), tmp_path / "saved.pt")
+    saved = torch.load(tmp_path / "saved.pt", weights_only=True)
+    other = GraphAttention(8, heads=1 if bare else 2, bare=bare, edge_index=graph)
+    for module in (other, copy.deepcopy(other).to("meta").to_empty(device="cpu")):
+        module.load_state_dict(saved)
+        close(module(x), own(x), atol=0.0)
+    with pytest.raises(RuntimeError, match="edge_index"):
+        own.load_state_dict({name: kept for name, kept in saved.items() if name != "edge_index"})
 
 
 def test_relabelling_the_nodes_relabels_the_result():
