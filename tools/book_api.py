@@ -6,10 +6,12 @@ from its imports, so that nothing has to be kept up by hand.
 """
 
 import ast
+import dataclasses
 import html
 import importlib
 import inspect
 import re
+import typing
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -18,6 +20,9 @@ from typing import Any
 
 import course
 from docutils import nodes
+from docutils.parsers.rst import Directive
+
+import attnlib
 
 _CELL = re.compile(
     r'<section\b|(?<=<div class="highlight-ipython3 notranslate"><div class="highlight"><pre>).*?(?=</pre>)', re.DOTALL
@@ -225,11 +230,50 @@ def code_links(app: Any, page: str, template: str, context: dict[str, Any], doct
     context["body"] = _CELL.sub(cell, context.get("body") or "")
 
 
+# One table of all mixers
+
+
+def mixers() -> list[tuple[str, list[str], list[str], list[str]]]:
+    """Each mixer with the arguments of its own, what a call of it takes besides, and what ``explain`` tells."""
+    base = inspect.signature(attnlib.Mixer.__init__).parameters, inspect.signature(attnlib.Mixer.forward).parameters
+    found = []
+    for name in attnlib.__all__:
+        kind = getattr(attnlib, name)
+        if inspect.isclass(kind) and issubclass(kind, attnlib.Mixer) and kind is not attnlib.Mixer:
+            own = inspect.signature(kind.__init__).parameters
+            calls = inspect.signature(kind.forward).parameters
+            record = typing.get_type_hints(kind.explain)["return"]
+            mine = {one: what.default is inspect.Parameter.empty for one, what in own.items() if one not in base[0]}
+            asks = [one + " (needed)" * needed for one, needed in mine.items()]
+            more = [one for one in calls if one not in base[1]]
+            found.append((name, asks, more, [field.name for field in dataclasses.fields(record)]))
+    return found
+
+
+class Mixers(Directive):
+    """The table of all mixers, read from their signatures."""
+
+    def run(self) -> list[nodes.Node]:
+        def cell(words: list[str]) -> nodes.entry:
+            text = nodes.paragraph()
+            for i, word in enumerate(words):
+                name, _, note = word.partition(" ")
+                text += [nodes.Text(", ")] * bool(i) + [nodes.literal(name, name), nodes.Text(f" {note}".rstrip())]
+            return nodes.entry("", text if words else nodes.paragraph("", "nothing more"))
+
+        heads = ("mixer", "arguments of its own", "a call also takes", "explain tells")
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (20, 35, 15, 30)), cols=4)
+        group += nodes.thead("", nodes.row("", *(nodes.entry("", nodes.paragraph("", head)) for head in heads)))
+        group += nodes.tbody("", *(nodes.row("", cell([name]), *map(cell, rest)) for name, *rest in mixers()))
+        return [nodes.table("", group)]
+
+
 def configure(app: Any, config: Any) -> None:
     config.linkcode_resolve = source
 
 
 def setup(app: Any) -> dict[str, Any]:
+    app.add_directive("mixers", Mixers)
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("config-inited", configure)
     app.setup_extension("sphinx.ext.linkcode")

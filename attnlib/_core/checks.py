@@ -33,7 +33,9 @@ def check_tensors(**tensors: Tensor) -> None:
     """Raise unless all are dense tensors."""
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
-            raise ValueError(f"{name} is {_kind(tensor)}; expected a torch.Tensor")
+            raise ValueError(
+                f"{name} is {_kind(tensor)}; expected a torch.Tensor, as torch.as_tensor makes of arrays and lists"
+            )
         if tensor.layout != torch.strided or tensor.is_nested:
             raise ValueError(f"{name} is {'nested' if tensor.is_nested else tensor.layout}; expected a dense tensor")
 
@@ -217,4 +219,7 @@ def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def _kind(thing: object) -> str:
-    return f"{thing!r:.40} ({type(thing).__name__})"
+    """What it is, in some words; of an array how large, not what is in it."""
+    shape = getattr(thing, "shape", None)
+    said = f"{thing!r:.40}" if shape is None else f"an array {list(shape)}"
+    return f"{said} ({type(thing).__name__})"

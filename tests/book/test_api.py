@@ -159,3 +159,16 @@ def test_links_stand_on_the_name_and_nowhere_else():
     assert book_api.linked(code, {(2, 0): ("ab", "x.html#ab"), (1, 0): ("other", "y.html")}) == code[:-9] + (
         '<a class="to-entry" href="x.html#ab">ab</a></span>'
     )
+
+
+def test_the_table_of_mixers_has_all_of_them_and_what_they_ask_and_tell(book):
+    html = parsed(book.html / "book/api.html")
+    rows = {row.td.get_text(): [cell.get_text() for cell in row.select("td")[1:]] for row in html.select("tbody tr")}
+    mixers = {name for name in attnlib.__all__ if name.endswith("Attention")}
+    assert set(rows) == mixers
+    assert len(mixers) == 5
+    assert rows["MeanFieldAttention"][0].startswith("sites (needed), prior, ")
+    assert rows["GraphAttention"][1] == "edge_index, edge_bias"
+    assert rows["SoftmaxAttention"][:2] == ["twice_differentiable", "nothing more"]
+    assert all(tells.startswith("output") for *_, tells in rows.values())
+    assert "residual, iterations, converged" in rows["MeanFieldAttention"][2]
