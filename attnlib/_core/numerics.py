@@ -227,10 +227,25 @@ def fused(
         if len(batch) > 2:
             shared = all(size == 1 for size in mask.shape[: len(batch) - 1])
             mask = (mask if shared else mask.expand(*batch[:-1], *mask.shape[-3:])).flatten(0, len(batch) - 2)
-    out = scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale)
+    given = tuple(t.view_as(t) if t.requires_grad else t for t in (query, key, value))
+    out = scaled_dot_product_attention(*given, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale)
+    if not torch.compiler.is_compiling() and "ScaledDotProduct" in type(out.grad_fn).__name__:
+        for tensor in given:
+            if tensor.requires_grad:
+                tensor.register_hook(_differentiated)
     if len(batch) < 2:
         return out[(0,) * (2 - len(batch))]
     return out.unflatten(0, batch[:-1]) if len(batch) > 2 else out
+
+
+def _differentiated(gradient: Tensor | None) -> None:
+    """What a fused kernel gives cannot be differentiated again, and what torch says of it names no argument."""
+    if gradient is not None and gradient.requires_grad:
+        gradient.register_hook(_refused)
+
+
+def _refused(_: Tensor | None) -> None:
+    raise RuntimeError("torch's fused attention cannot be differentiated twice; expected twice_differentiable=True")
 
 
 def kept(value: Tensor, moving: Tensor, done: Tensor) -> Tensor:

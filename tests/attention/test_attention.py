@@ -363,3 +363,17 @@ def test_a_token_that_sees_nothing_is_an_error_or_zero(kind, bare, settings):
     nowhere = torch.zeros(2, 1, 1, dtype=torch.bool)
     assert torch.equal(module(x, mask=nowhere), torch.zeros(2, 3, 4, dtype=torch.float64))
     module.explain(x, mask=mask)
+
+
+@pytest.mark.parametrize("which", ["query", "key", "value"])
+def test_who_differentiates_the_fused_kernel_twice_is_told_the_argument(which):
+    given = {name: normal(2, 5, 3) for name in ("query", "key", "value")}
+    given[which].requires_grad_()
+    (once,) = torch.autograd.grad(attend(**given).square().sum(), given[which], create_graph=True)
+    with pytest.raises(RuntimeError, match="expected twice_differentiable=True"):
+        torch.autograd.grad(once.square().sum(), given[which])
+    (once,) = torch.autograd.grad(attend(**given, twice_differentiable=True).square().sum(), given[which], create_graph=True)
+    assert torch.autograd.grad(once.square().sum(), given[which])[0].isfinite().all()
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # torch's own formula can be differentiated again
+        (once,) = torch.autograd.grad(attend(**given).square().sum(), given[which], create_graph=True)
+        assert torch.autograd.grad(once.square().sum(), given[which])[0].isfinite().all()
