@@ -227,10 +227,10 @@ def fused(
         if len(batch) > 2:
             shared = all(size == 1 for size in mask.shape[: len(batch) - 1])
             mask = (mask if shared else mask.expand(*batch[:-1], *mask.shape[-3:])).flatten(0, len(batch) - 2)
-    given = tuple(t.view_as(t) if t.requires_grad else t for t in (query, key, value))
-    out = scaled_dot_product_attention(*given, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale)
+    query, key, value = (t.view_as(t) if t.requires_grad else t for t in (query, key, value))
+    out = scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale)
     if not torch.compiler.is_compiling() and "ScaledDotProduct" in type(out.grad_fn).__name__:
-        for tensor in given:
+        for tensor in (query, key, value):
             if tensor.requires_grad:
                 tensor.register_hook(_differentiated)
     if len(batch) < 2:
