@@ -118,7 +118,7 @@ def run(name: str, at: Path, arguments: list[str]) -> tuple[bool, str]:
     except subprocess.CalledProcessError as error:
         return False, f"{name}: no environment on Python {version}: {error}"
     torch = subprocess.run([here, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout
-    left = ["--ignore-glob=*browser*"]
+    left = ["-m", "not browser"]
     if name == "oldest":
         left.append("--ignore=tests/house/test_types.py")  # a checker reads the types of other packages; old ones lack some
     command = [here, "-m", "pytest", *left, *(arguments or PYTEST)]

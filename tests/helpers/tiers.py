@@ -28,6 +28,7 @@ MARKS = (
     "sweep(share): many cases of one kind; make test runs this share of them, make check a quarter of that, make test-all all",
     "whole: runs in make test-all only",
     "double: says something that holds in double precision only",
+    "browser: asks for the fixture of that name; a test bears it by itself",
 )
 BEGIN = time.monotonic()
 
@@ -39,6 +40,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what needs a browser, by its fixture: ``-m "not browser"`` leaves it out, and a report tells its stage by it."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker("browser")
 
 
 def is_page(item: pytest.Item) -> bool:
@@ -97,14 +104,14 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 
 @cache
-def stage(file: str) -> str:
-    """What kind of test a file holds."""
+def stage(file: str, browser: bool = False) -> str:
+    """What kind of test it is, by its file and whether it needs a browser."""
     path = Path(file)
     if path.suffix == ".ipynb":
         return "pages, executed and compared"
     if path.parts[0] != "tests":
         return "examples in docstrings"
-    if "browser" in path.name:
+    if browser:
         return "browser"
     return {"book": "book: built and read", "house": "house: lint, types, rules, hostile calls"}.get(
         path.parts[1], f"{path.parts[1]}"
@@ -119,7 +126,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         if isinstance(report, pytest.TestReport):
             file = report.nodeid.split("::")[0]
             seconds[file] += report.duration
-            stages[stage(file)] += report.duration
+            stages[stage(file, "browser" in report.keywords)] += report.duration
     many = 12 if config.get_verbosity() <= 0 else len(seconds)
     for title, times in ((f"seconds per file, the slowest {many}", seconds), ("seconds per stage", stages)):
         terminalreporter.section(title)

@@ -82,6 +82,28 @@ def test_newest_end_takes_the_newest_python_there_is(monkeypatch, tmp_path):
     assert asked == versions.pythons()[::-1]
 
 
+@pytest.mark.parametrize(("name", "types"), [("oldest", False), ("newest", True)])
+def test_an_end_runs_what_needs_no_browser_and_the_oldest_no_types(monkeypatch, tmp_path, name, types):
+    asked = []
+
+    class Pretend(subprocess.Popen):
+        def __init__(self, command, **_):
+            asked.extend(map(str, command))
+            super().__init__([sys.executable, "-c", "print('1 passed')"], stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(versions, "find", lambda version: Path(sys.executable))
+    monkeypatch.setattr(versions, "environment", lambda *_: Path(sys.executable))
+    monkeypatch.setattr(versions.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, stdout="2.11"))
+    monkeypatch.setattr(versions.subprocess, "Popen", Pretend)
+    good, said = versions.run(name, tmp_path, ["tests/live"])
+    assert good
+    assert said.endswith("torch 2.11: 1 passed")
+    assert asked[asked.index("-m", 2) + 1] == "not browser"  # the first -m is python's
+    assert not any("ignore-glob" in argument for argument in asked)
+    assert ("--ignore=tests/house/test_types.py" not in asked) is types
+    assert asked[-1] == "tests/live"
+
+
 def test_an_environment_is_made_once_for_the_same_requirements(monkeypatch, tmp_path):
     asked = []
 

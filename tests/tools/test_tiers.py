@@ -1,0 +1,50 @@
+"""The plugin of the three tiers, in a run of its own."""
+
+import os
+import subprocess
+import sys
+
+import course
+import pytest
+
+TESTS = """
+import pytest
+
+@pytest.fixture
+def browser():
+    return "a browser"
+
+@pytest.fixture
+def desk(browser):
+    return browser
+
+def test_number(): pass
+def test_screen(desk): pass
+"""
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """The lines of a run of two tests, of which one needs a browser, though its file's name does not say so."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "tests" / "live").mkdir(parents=True)
+    (tmp_path / "tests" / "live" / "test_lab.py").write_text(TESTS)
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "pytest", "-p", "helpers.tiers", "-p", "no:cacheprovider", "--strict-markers"]
+        settings = os.environ | {"PYTHONPATH": str(course.ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        done = subprocess.run([*command, *arguments], cwd=tmp_path, env=settings, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [" ".join(line.split()) for line in done.stdout.splitlines()]
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_browser_test_is_told_by_its_fixture(asked):
+    everything = asked()
+    stages = everything[everything.index(next(line for line in everything if "seconds per stage" in line)) + 1 :][:2]
+    assert {line.split()[1] for line in stages} == {"browser", "live"}
+    assert "Covered in the tier test: 2 tests; left out: nothing." in everything
+    assert any("1 passed, 1 deselected" in line for line in asked("-m", "not browser"))
+    assert any("Covered in the tier check: 1 tests" in line for line in asked("--tier", "check"))
