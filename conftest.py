@@ -64,8 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 FIRST = (
-    *("tests/book/test_site_browser", "tests/live/test_live_browser", "tests/book/test_colab", "tests/live/test_flatland"),
-    *("tests/house/test_hostile", "tests/book/test_book", "tests/book/test_search", "tests/live/test_spin_lab", "notebooks/"),
+    *("tests/book/test_site_browser", "tests/live/test_every_figure", "tests/book/test_colab"),
+    *("tests/house/test_hostile", "tests/book/test_book", "tests/book/test_search", "notebooks/"),
     *("tests/course/test_exercises", "tests/experiments/", "tests/house/test_types", "tests/house/test_traced"),
     *("tests/book/", "tests/live/", "tests/classroom/"),
 )

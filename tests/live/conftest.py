@@ -1,28 +1,54 @@
-"""What the tests of live figures share: a desk to put them on."""
+"""What the tests of live figures share: desks to put them on."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+USUAL = {"viewport": {"width": 800, "height": 900}, "offline": True}
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks a browser the same of many states, widths or keys is a sweep: ``make test`` asks a quarter of it."""
-    for item in items:
-        if "live" in item.path.parts and hasattr(item, "callspec") and "browser" in item.fixturenames:
-            item.add_marker(pytest.mark.sweep(0.25))
+    """A test that asks for a browser needs one; the others of its file run without."""
+    asking = [item for item in items if "live" in item.path.parts and "browser" in item.fixturenames]
+    if asking:
+        from helpers import browsers
+
+        for item in asking:
+            item.add_marker(browsers.needed)
+
+
+@pytest.fixture(scope="session")
+def _desks(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Desks by the settings of their browser's context: a page is opened once for all tests that want the same."""
+    desks: dict[str, Any] = {}
+    yield desks
+    for desk in desks.values():
+        desk.context.close()
 
 
 @pytest.fixture
-def desk(browser: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A desk; parametrise it indirectly with a browser context's settings. At the end nothing may have gone wrong."""
+def desk(browser: Any, _desks: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A desk; parametrise it indirectly with a browser context's settings. At the end nothing may have gone wrong.
+
+    Its page is navigated from test to test, and so is as new. What a navigation does not take back, a clock, styles of media,
+    asks for a desk of its own: ``{"own": True}``.
+    """
     from helpers.live import Desk
 
-    context = browser.new_context(
-        **{"viewport": {"width": 800, "height": 900}, "offline": True} | getattr(request, "param", {})
-    )
-    desk = Desk(context, tmp_path)
+    settings = USUAL | getattr(request, "param", {})
+    own = settings.pop("own", False)
+    kind = json.dumps(settings, sort_keys=True)
+    desk = None if own else _desks.pop(kind, None)
+    desk = desk or Desk(browser.new_context(**settings), Path(tmp_path))
+    failed = request.session.testsfailed
     yield desk
-    context.close()
+    if own or desk.wrong or request.session.testsfailed > failed:
+        desk.context.close()
+    else:
+        desk.page.mouse.move(0, 0)
+        desk.page.set_viewport_size(settings["viewport"])
+        _desks[kind] = desk
     assert not desk.wrong

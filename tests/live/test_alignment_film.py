@@ -2,21 +2,20 @@
 
 import base64
 import html
-import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from urllib.parse import unquote
 
+import alignment_film
 import numpy as np
 import pytest
 import torch
-
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import alignment_film
 import traitlets
+from helpers.figures import ALIGNMENT_FILM
+from helpers.figures import PAIR as START
+from helpers.live import computed
 
 from attnlib.course import recorded
 from attnlib.course.data import translation_corpus
@@ -125,26 +124,6 @@ def test_parts_sum_to_255_and_are_nowhere_off_by_one(shape):
 
 # The figure
 
-BAD = [
-    ({"run": len(RECORD["runs"])}, f"run is {len(RECORD['runs'])}; expected 0 <= run < {len(RECORD['runs'])}"),
-    ({"run": -1}, "run is -1"),
-    ({"sentence": 3}, "sentence is 3; expected 0 <= sentence < 3"),
-    ({"step": -1}, "step is -1"),
-    ({"step": 2001}, "step is 2001; expected 0 <= step <= 2000"),
-]
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        AlignmentFilm(RECORD, **settings)
-    assert isinstance(refused.value, ValueError)
-    figure = AlignmentFilm(RECORD, 1, 2, 30)
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert (figure.run, figure.sentence, figure.step) == (1, 2, 30)
-
 
 def test_refuses_another_record():
     with pytest.raises(FigureError, match="record is"):
@@ -185,16 +164,6 @@ def test_a_short_run_stands_still_after_its_end():
     assert early.readout == late.readout
 
 
-def test_the_page_is_small_whole_and_the_same_every_time():
-    figure = AlignmentFilm(RECORD, 2, 1, 500)
-    assert len(figure._esm) < CODE
-    assert len(figure.page()) < DATA
-    assert AlignmentFilm(RECORD, 2, 1, 500).page() == figure.page()
-    state = json.loads(html.unescape(re.search(r'data-state="([^"]*)"', figure.page())[1]))
-    assert state == figure.state()
-    assert len(repr(figure)) < 120
-
-
 def test_the_still_picture_is_drawn_from_the_same_numbers():
     figure = AlignmentFilm(RECORD, 0, 0, 100)
     said, name = figure.readout, "{http://www.w3.org/2000/svg}"
@@ -208,3 +177,26 @@ def test_the_still_picture_is_drawn_from_the_same_numbers():
     assert len(rings) == len(RECORD["sentences"][0]["gold"])
     assert f"after step 100: {said['right']} of 8" in figure.alt()
     assert html.escape(figure.alt()) in figure.page()
+
+
+# In a browser
+
+
+def test_what_is_drawn_is_what_is_told(desk):
+    film = desk.show(ALIGNMENT_FILM, START)
+    for state in (START, START | {"sentence": 1, "step": 400}, START | {"run": 3, "sentence": 0}):
+        film.put(**state)
+        film.is_right()
+        numbers, words = computed(ALIGNMENT_FILM, **state), RECORD["sentences"][state["sentence"]]
+        assert film.column("rect.weight", "fill-opacity") == pytest.approx(np.ravel(numbers["weights"]), abs=1e-4)
+        size = float(film.picture.locator("rect").first.get_attribute("width")) + 1
+
+        def centers(kind, size=size):
+            return [(round((y - 74) / size - 0.5), round((x - 72) / size - 0.5)) for x, y in film.numbers(kind, "cx", "cy")]
+
+        assert sorted(centers("circle.gold")) == sorted((i, j) for i, j in words["gold"])
+        assert centers("circle.link") == list(enumerate(numbers["links"]))
+        assert film.box.get_by_text(f"{numbers['right']} of {len(words['target'])} on gold").is_visible()
+        told = film.box.get_by_role("img").nth(1).evaluate("part => part.textContent")
+        for name in ("loss", "aer", "entropy", "spread"):
+            assert f": {numbers[name]:.2f}" in told

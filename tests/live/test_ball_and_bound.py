@@ -1,40 +1,22 @@
 """Ball and bound from Python: the descent lemma in its numbers, what it refuses, what a notebook is given."""
 
 import html
-import json
-import math
 import re
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import torch
+from helpers.figures import BALL_AND_BOUND, ball_x
+from helpers.figures import SLOPE as START
+from helpers.live import CALM, MOTIONS, computed, polyline
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import traitlets
-
-from attnlib.course.live import BallAndBound, FigureError
+from attnlib.course.live import BallAndBound
 from attnlib.course.live.ball_and_bound import SCENES
 
-SIXTY_KB = 60_000
-BAD = [
-    ({"memories": []}, "memories has 0 entries; expected 1 to 5"),
-    ({"memories": [0.0] * 6}, "memories has 6 entries"),
-    ({"memories": [1.0, 3.1]}, "memories has the entry 3.1; expected numbers between -3 and 3"),
-    ({"memories": [math.nan]}, "memories has the entry nan"),
-    ({"ball": -3.01}, "ball is -3.01; expected -3 <= ball <= 3"),
-    ({"ball": math.inf}, "ball is inf"),
-    ({"beta": 0}, "beta is 0"),
-    ({"beta": math.nan}, "beta is nan"),
-    ({"beta": 101}, "beta is 101"),
-    ({"step_size": -0.1}, "step_size is -0.1; expected 0 <= step_size <= 3"),
-    ({"step_size": 3.1}, "step_size is 3.1"),
-    ({"steps": -1}, "steps is -1"),
-    ({"steps": 13}, "steps is 13; expected 0 <= steps <= 12"),
-]
 places = st.floats(-3, 3, allow_subnormal=False)
 settings = st.fixed_dictionaries(
     {
@@ -45,24 +27,6 @@ settings = st.fixed_dictionaries(
         "steps": st.integers(0, 4),
     }
 )
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        BallAndBound(**settings)
-    assert isinstance(refused.value, ValueError)
-    figure = BallAndBound([1, -2], 0.5, beta=3, step_size=2, steps=1)
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == {"ball": 0.5, "beta": 3.0, "memories": [1.0, -2.0], "step_size": 2.0, "steps": 1}
-
-
-@pytest.mark.parametrize(("name", "value"), [("ball", "left"), ("steps", 1.5), ("memories", 3.0), ("beta", None)])
-def test_refuses_other_kinds(name, value):
-    with pytest.raises(traitlets.TraitError, match=name):
-        setattr(BallAndBound(), name, value)
 
 
 # The numbers, against definitions that know nothing of attnlib
@@ -135,17 +99,7 @@ def test_the_scenes_show_what_they_are_called():
     assert min(said["short steps"]["guaranteed"]) > 0
 
 
-# What a notebook is given
-
-
-@pytest.mark.parametrize("name", SCENES)
-def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(name):
-    figure = BallAndBound(**SCENES[name])
-    data, metadata = figure._repr_mimebundle_()
-    assert len(json.dumps(data | metadata)) < SIXTY_KB
-    assert data["text/html"] == BallAndBound(**SCENES[name]).page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', data["text/html"])[1])) == figure.state() == SCENES[name]
-    assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
+# The still picture
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -168,3 +122,96 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(name):
     assert (float(ball.get("cx")) - 30) / 110 - 3 == pytest.approx(said["states"][-2], abs=0.001)
     assert f"real fall {real}." in figure.alt()
     assert html.escape(figure.alt()) in page
+
+
+# In a browser
+
+
+def test_mouse_moves_the_ball_and_the_memories(desk):
+    slope = desk.show(BALL_AND_BOUND, START)
+
+    def drag(name, *places):
+        box = slope.box.get_by_role("slider", name=name, exact=True).bounding_box()
+        ways = [(ball_x(slope, place), box["y"] + 30) for place in places]
+        slope.drag([(box["x"] + 22, box["y"] + 22), *ways])
+        return slope.is_right()
+
+    assert drag("ball", -1.0, -2.25) == START | {"ball": pytest.approx(-2.25, abs=0.02)}
+    state = drag("memory 2", 2.5)
+    assert state["memories"] == [-1.5, pytest.approx(2.5, abs=0.02), 0.4]
+    assert state["ball"] == pytest.approx(-2.25, abs=0.02)
+    assert drag("memory 3", 9)["memories"][2] == 3
+
+
+@pytest.mark.parametrize("desk", [CALM], indirect=True)
+def test_steps(desk):
+    slope = desk.show(BALL_AND_BOUND, START)
+    assert slope.button("Back").is_disabled()
+    slope.button("Take the step").press("Enter")
+    assert slope.is_right() == START | {"steps": 1}
+    for steps in range(2, 13):
+        slope.button("Take the step").click()
+        assert slope.is_right() == START | {"steps": steps}
+    assert slope.button("Take the step").is_disabled()
+    slope.button("Back").click()
+    assert slope.is_right() == START | {"steps": 11}
+    ball = slope.slider(re.compile("^ball$"))
+    before = float(ball.get_attribute("aria-valuenow"))
+    ball.press("ArrowRight")  # it begins anew from where it is
+    assert slope.is_right() == START | {"ball": pytest.approx(before + 0.1, abs=0.01)}
+    slope.button("Reset").click()
+    assert slope.is_right() == START
+
+
+@pytest.mark.parametrize("desk", [motion | {"own": True} for motion in MOTIONS], indirect=True, ids=["as usual", "reduced"])
+def test_the_ball_rolls_where_motion_is_wanted(desk, request):
+    """The state is the new one at once; the ball is seen on its way, or not at all. Frames come by a clock of the test."""
+    slope = desk.stopped(BALL_AND_BOUND, memories=[-2.0, 2.0], ball=0.3, beta=2.0)
+    slope.button("Take the step").evaluate("button => button.click()")
+    assert slope.ask("model.get('steps')") == 1
+    ball, seen = slope.slider(re.compile("^ball$")), []
+    for _ in range(80):
+        desk.page.clock.run_for(16)
+        seen.append(ball.evaluate("ball => parseFloat(ball.style.left)"))
+    between = sorted(set(seen))[:-1]
+    assert (len(between) > 1) is ("usual" in request.node.name)
+    assert seen == sorted(seen)
+    desk.page.clock.resume()
+    assert slope.is_right()["steps"] == 1
+
+
+def curve(settings):
+    x, memory, beta = np.linspace(-3.2, 3.2, 193), np.array(settings["memories"]), settings["beta"]
+    return x**2 / 2 - np.log(np.exp(beta * x[:, None] * memory).sum(-1)) / beta
+
+
+def test_says_what_it_computes_and_falls_are_drawn_to_scale(desk):
+    """On the curve: from the ball's height to the parabola and to the curve. As bars: the same numbers, each step."""
+    phases = {"long, yet lower": "no guarantee: it falls", "too long": "no guarantee: it climbs"}
+    phases["on the edge"] = "guaranteed: it keeps its height"
+    told = [(START, "guaranteed: it falls"), (START | {"step_size": 0.0}, "guaranteed: it keeps its height")]
+    told += [(scene, phases.get(name)) for name, scene in SCENES.items()]
+    slope = desk.show(BALL_AND_BOUND, START)
+    for state, phase in told:
+        slope.put(**state)
+        slope.is_right()
+        numbers, shown = computed(BALL_AND_BOUND, **state), slope.told()
+        assert phase is None or slope.phase() == phase
+        for name, number in (("Guaranteed fall", numbers["guaranteed"][-1]), ("Real fall", numbers["real"][-1])):
+            assert re.search(rf"{name}\n+{round(number, 3) + 0.0:.3f}\n", shown), (name, shown)  # not -0.000
+        assert f"{numbers['attended']:.3f}" in shown
+        assert ("went past a bottom" in shown) == (numbers["ahead"][-1] > 1e-12)
+        pressed = slope.box.locator("button[aria-pressed=true]").all_inner_texts()
+        assert pressed == [name for name, scene in SCENES.items() if scene == state]
+        (sure,), (real,) = ([y2 - y1 for y1, y2 in slope.numbers(f"line.{kind}-fall", "y1", "y2")] for kind in ("sure", "real"))
+        x, y = polyline(slope.box.locator("path.curve").get_attribute("d")).T
+        per_energy = (y.max() - y.min()) / np.ptp(curve(state))
+        falls = [numbers["guaranteed"][-1], numbers["real"][-1]]
+        assert [sure / per_energy, real / per_energy] == pytest.approx(falls, abs=0.02)
+        ((across, down),) = slope.numbers("circle.landing", "cx", "cy")
+        if x[0] < across < x[-1]:
+            assert np.interp(across, x, y) == pytest.approx(down, abs=1)
+        bars = np.array([slope.column(f"rect.{kind}", "height") for kind in ("blue", "orange")])
+        falls = np.abs([numbers["guaranteed"], numbers["real"]])
+        if falls.max() > 1e-9:
+            assert bars / bars.max() == pytest.approx(falls / falls.max(), abs=1e-6)

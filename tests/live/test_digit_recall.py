@@ -1,60 +1,23 @@
 """Digit recall from Python: its pictures, its numbers against plain loops, what it refuses, what a notebook is given."""
 
 import html
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import torch
-
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
 import traitlets
+from helpers.figures import CUE, DIGIT_RECALL, ONE, digit_place, painted
+from helpers.figures import DRAWN as START
+from helpers.live import CALM, PHONE, computed, polyline
 
 from attnlib.course.live import DigitRecall, FigureError
 from attnlib.course.live._draws import shuffles
 from attnlib.course.live._pictures import spins, written
 from attnlib.course.live.digit_recall import DIGITS
 from attnlib.hopfield import classical_energy, classical_recall, dense_recall, flip_spins, hebb_weights
-
-SIXTY_KB = 60_000
-ONE = [DIGITS[0]]
-BAD = [
-    ({"patterns": [], "stored": 1, "digit": 0}, "patterns has 0 pictures; expected 1 to 64"),
-    ({"patterns": DIGITS * 2}, "patterns has 100 pictures"),
-    ({"patterns": [*DIGITS[:10], "183C262626242C18"]}, "patterns has the picture '183C262626242C18'"),
-    ({"patterns": ONE, "digit": 0}, "stored is 10; expected an integer from 1 to 1"),
-    ({"stored": 0}, "stored is 0; expected an integer from 1 to 50"),
-    ({"stored": 51}, "stored is 51"),
-    ({"digit": 50}, "digit is 50; expected an integer from 0 to 49"),
-    ({"digit": -1}, "digit is -1"),
-    ({"cue": "183c"}, "cue is '183c'; expected 16 hexadecimal digits in small letters"),
-    ({"cue": "183c262626242c1x"}, "cue is '183c262626242c1x'"),
-    ({"degree": 4}, "degree is 4; expected one of 2, 3, 10, 'exp'"),
-    ({"degree": "cosh"}, "degree is 'cosh'"),
-    ({"seed": -1}, "seed is -1"),
-    ({"seed": 2**31}, "seed is 2147483648"),
-    ({"visits": -1}, "visits is -1"),
-]
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        DigitRecall(**settings)
-    assert isinstance(refused.value, ValueError)
-
-
-@pytest.mark.parametrize(("settings", "complaint"), [case for case in BAD if len(case[0]) == 1])
-def test_keeps_the_old_value_when_it_refuses(settings, complaint):
-    figure = DigitRecall(2, degree=3, stored=5, seed=1, visits=9)
-    before = figure.state()
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == before
 
 
 def test_a_picture_has_64_pixels():
@@ -83,6 +46,7 @@ def test_what_comes_back_from_the_browser_is_taken():
 # The pictures
 
 
+@pytest.mark.slow
 def test_the_digits_are_those_of_scikit_learn():
     datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed: pip install -e .[book]")
     grey = torch.tensor(datasets.load_digits().data[:50])
@@ -190,17 +154,7 @@ def test_where_each_network_is_full():
     assert all(said["found"] == -1 and said["sweeps"] > 0 for said in four)
 
 
-# What a notebook is given
-
-
-@pytest.mark.parametrize("settings", CASES)
-def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(settings):
-    figure = DigitRecall(**settings)
-    data, metadata = figure._repr_mimebundle_()
-    assert len(json.dumps(data | metadata)) < SIXTY_KB
-    assert data["text/html"] == DigitRecall(**settings).page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', data["text/html"])[1])) == figure.state()
-    assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
+# The still picture
 
 
 def ink(path, left):
@@ -213,6 +167,7 @@ def ink(path, left):
     return written(state)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("settings", CASES)
 def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     figure = DigitRecall(**settings)
@@ -235,3 +190,160 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     assert heights == pytest.approx(end["overlaps"], abs=0.001)
     assert f"with {figure.stored} stored pictures" in figure.alt()
     assert html.escape(figure.alt(), quote=True) in page
+
+
+# In a browser
+
+
+@pytest.fixture
+def memory(desk):
+    return desk.show(DIGIT_RECALL, START)
+
+
+def pixel(shown, row, column):
+    return shown.picture.locator("button").nth(8 * row + column)
+
+
+def test_mouse_paints(memory):
+    """A stroke paints with what its first pixel is not, and the cue is what is seen."""
+    memory.drag([digit_place(memory, 6, column) for column in (1, 2, 3, 4, 20)])  # at last in one leap beyond the edge
+    memory.page.mouse.move(*digit_place(memory, 2, 2), steps=3)
+    cue = painted(CUE, [(6, column) for column in (1, 2, 3, 4)], 1)
+    assert memory.is_right() == START | {"cue": cue}
+    pixel(memory, 0, 3).click()
+    assert memory.is_right() == START | {"cue": painted(cue, [(0, 3)], -1)}
+
+
+def test_keyboard_paints(memory):
+    pixel(memory, 0, 0).focus()
+    for press in ("ArrowDown", "ArrowRight", "Space", "ArrowRight", "Enter", "ArrowUp", "ArrowUp", "Space"):
+        memory.page.keyboard.press(press)
+        memory.is_right()
+    expected = painted(painted(CUE, [(1, 1), (1, 2)], -1), [(0, 2)], 1)
+    assert memory.is_right() == START | {"cue": expected}
+    assert pixel(memory, 0, 2).get_attribute("aria-label") == "row 1, column 3, wrong"
+
+
+def test_each_spoiled_picture_is_another(memory):
+    memory.button("Mend").click()
+    spoiled = set()
+    for seed in (1, 2, 3):
+        memory.button("Turn 12 pixels").click()
+        state = memory.is_right()
+        assert state == START | {"cue": state["cue"], "seed": seed}
+        assert (spins([state["cue"]]) != spins([DIGITS[3]])).sum() == 12
+        spoiled.add(state["cue"])
+    assert len(spoiled) == 3
+    for name, degree in (("pairs (Hebb)", 2), ("cubes", 3), ("power 10", 10), ("exponential", "exp")):
+        memory.button(name).click()
+        assert memory.is_right()["degree"] == degree
+        assert memory.button(name).get_attribute("aria-pressed") == "true"
+    memory.slider("Pictures stored").press("Home")
+    assert memory.is_right()["stored"] == 1
+    assert "which is not stored" in memory.told()
+
+
+def test_the_visits_can_be_gone_through(memory):
+    slider = memory.slider("Visits")
+    slider.press("End")
+    assert memory.is_right() == START | {"visits": 64}
+    assert memory.phase() == "at rest: picture 3, as meant"
+    heights = []
+    for _ in range(3):
+        slider.press("PageDown")
+        state = memory.is_right()
+        numbers = computed(DIGIT_RECALL, **state)
+        heights.append(numbers["energies"][state["visits"]])
+        marks = "pixels => pixels.flatMap((pixel, k) => (pixel.classList.contains('here') ? [k] : []))"
+        assert memory.picture.locator("button").evaluate_all(marks) == [numbers["orders"][0][state["visits"] - 1]]
+    assert heights == sorted(heights)
+
+
+@pytest.mark.parametrize("desk", [{"own": True}], indirect=True)
+def test_the_recall_is_played(desk):
+    """Visit after visit, never back, until it rests; pausing keeps the place, painting begins anew from what is seen.
+
+    Frames are those of the test's own clock. Four sweeps take eight seconds.
+    """
+    start = DigitRecall(5, DIGITS[5][:8] + 8 * "0", 3).state()
+    memory, clock = desk.stopped(DIGIT_RECALL, **start), desk.page.clock
+
+    def push(part):
+        part.evaluate("part => part.click()")
+
+    def played(least):
+        seen = [memory.ask("model.get('visits')")]
+        while seen[-1] < least:
+            clock.run_for(100)
+            seen.append(memory.ask("model.get('visits')"))
+        assert seen == sorted(seen)
+        return seen[-1]
+
+    push(memory.button("Recall"))
+    visits = played(9)
+    push(memory.button("Pause"))
+    clock.run_for(1000)
+    assert 9 <= visits == memory.ask("model.get('visits')") < 256
+    push(memory.button("Recall"))
+    assert played(256) == 256
+    clock.run_for(100)
+    push(memory.button("Recall again"))
+    clock.run_for(100)
+    assert memory.ask("model.get('visits')") < 256
+    played(5)
+    push(pixel(memory, 7, 7))
+    clock.resume()
+    state = memory.is_right()
+    assert state == start | {"cue": state["cue"]}
+    assert memory.button("Recall").is_visible()
+    assert spins([state["cue"]])[0, 63] == 1
+
+
+@pytest.mark.parametrize("desk", [CALM], indirect=True)
+def test_with_reduced_motion_the_recall_is_there_at_once(desk):
+    memory = desk.show(DIGIT_RECALL, START)
+    memory.button("Recall").press("Enter")
+    assert memory.is_right() == START | {"visits": 64}
+    memory.button("Recall again").press("Enter")
+    assert memory.is_right() == START
+
+
+def test_says_where_it_rests(memory):
+    """Recalled, another one, the negative, never stored: four ends."""
+    for figure, words in (
+        (DigitRecall(3, CUE, visits=9999), "at rest: picture 3, as meant"),
+        (DigitRecall(3, DIGITS[5], visits=9999), "at rest: picture 5, another one"),
+        (DigitRecall(0, -spins(DIGITS[:1])[0], 2, stored=2, visits=9999), "at rest: negative of picture 0"),
+        (DigitRecall(3, CUE, 2, stored=30, visits=9999), "at rest: never stored"),
+    ):
+        memory.put(**figure.state())
+        memory.is_right()
+        assert memory.phase() == words
+        numbers, shown = figure.readout, memory.told()
+        assert f"{numbers['energies'][-1]:.2f}\n" in shown
+        assert f"{numbers['wrong']} of 64" in shown
+        assert f"{max(numbers['overlaps']):.2f}\n" in shown
+
+
+def test_the_energy_is_drawn_to_scale(desk):
+    figure = DigitRecall(5, -spins(DIGITS[5:6])[0], 3, stored=20, visits=70)
+    memory, energies = desk.show(DIGIT_RECALL, figure.state()), np.array(figure.readout["energies"])
+    plot = memory.box.get_by_role("img", name=re.compile("^Energy after each visit"))
+    whole, past = (polyline(line.get_attribute("d")) for line in plot.locator("path.line").all())
+    x, y = whole.T
+    assert (y - y[-1]) / (y[0] - y[-1]) == pytest.approx((energies - energies[-1]) / (energies[0] - energies[-1]), abs=0.005)
+    assert np.diff(x) == pytest.approx(np.full(len(x) - 1, (x[-1] - x[0]) / (len(x) - 1)), abs=0.11)
+    assert len(past) == 71
+    dot = plot.locator("circle")
+    assert [float(dot.get_attribute(name)) for name in ("cx", "cy")] == pytest.approx([x[70], y[70]], abs=0.1)
+
+
+@pytest.mark.parametrize("desk", [PHONE], indirect=True)
+def test_a_phone_shows_the_picture_and_all_that_turns_it(desk):
+    memory = desk.show(DIGIT_RECALL, START)
+    top = memory.picture.bounding_box()
+    assert top["width"] == pytest.approx(top["height"], abs=1)
+    for control in (memory.button("Recall"), memory.slider("Pictures stored"), memory.slider("Visits")):
+        box = control.bounding_box()
+        assert box["y"] >= top["y"] + top["height"]
+        assert box["y"] + box["height"] < 844

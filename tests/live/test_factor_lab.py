@@ -1,39 +1,23 @@
 """The factor lab from Python: its numbers against belief propagation and by hand, what it refuses, its page."""
 
 import html
-import json
-import math
 import re
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import unquote
 
 import pytest
 import torch
+from helpers.figures import FACTOR_LAB
+from helpers.figures import LOOP as START
+from helpers.live import CALM, PHONE, computed
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import traitlets
-
-from attnlib.course.live import FactorLab, FigureError
-from attnlib.course.live.factor_lab import SCENES
+from attnlib.course.live import FactorLab
+from attnlib.course.live.factor_lab import MOST_SWEEPS, SCENES
 from attnlib.mean_field import exact_ising
 from attnlib.message_passing import belief_propagation, ising_graph
 
-SIXTY_KB = 60_000
-BAD = [
-    ({"edges": [[1, 0]]}, "edges has [1, 0]; expected pairs of numbers from 0 to 5, the smaller first"),
-    ({"edges": [[2, 2]]}, "edges has [2, 2]"),
-    ({"edges": [[0, 6]]}, "edges has [0, 6]"),
-    ({"edges": [[0, 1], [0, 1]]}, "edges has an edge twice; expected each once"),
-    ({"fields": [0.0] * 5}, "expected 6 numbers from -1.5 to 1.5"),
-    ({"fields": [0.0] * 5 + [math.nan]}, "expected 6 numbers from -1.5 to 1.5"),
-    ({"coupling": 2.0}, "coupling is 2.0; expected -1.5 <= coupling <= 1.5"),
-    ({"damping": 1.0}, "damping is 1.0; expected 0 <= damping <= 0.9"),
-    ({"sweeps": 61}, "sweeps is 61; expected 0 <= sweeps <= 60"),
-    ({"node": -1}, "node is -1; expected 0 <= node <= 5"),
-]
 every_pair = [[i, j] for i in range(6) for j in range(i + 1, 6)]
 states = st.fixed_dictionaries(
     {
@@ -51,27 +35,6 @@ def couplings(edges, coupling):
     for i, j in edges:
         J[i, j] = J[j, i] = coupling
     return J
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        FactorLab(**settings)
-    assert isinstance(refused.value, ValueError)
-    figure = FactorLab([[1, 2]], coupling=0.5, sweeps=3)
-    before = figure.state()
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == before
-
-
-def test_refuses_other_kinds():
-    with pytest.raises(FigureError, match="edges is 'circle'; expected pairs of spins, or one of row, star"):
-        FactorLab("circle")
-    for name, value in (("edges", 3), ("node", 1.5), ("coupling", "strong")):
-        with pytest.raises(traitlets.TraitError, match=name):
-            setattr(FactorLab(), name, value)
 
 
 @given(states)
@@ -120,16 +83,6 @@ def test_all_pairs_that_want_to_differ_find_no_rest_until_damped():
     assert FactorLab("everyone", coupling=-0.6, sweeps=60, damping=0.5).readout["change"] < 1e-6
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(name):
-    figure = FactorLab(name, sweeps=3)
-    data, metadata = figure._repr_mimebundle_()
-    assert len(json.dumps(data | metadata)) < SIXTY_KB
-    assert data["text/html"] == FactorLab(SCENES[name], sweeps=3).page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', data["text/html"])[1])) == figure.state()
-    assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
-
-
 @pytest.mark.parametrize("settings", [{"sweeps": 2}, {"edges": "everyone", "coupling": -1.0, "sweeps": 7}, {"edges": []}])
 def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     figure = FactorLab(**settings)
@@ -142,3 +95,78 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     assert [float(mark.get("x")) for mark in marks] == pytest.approx([539 + 130 * m for m in said["exact"]], abs=0.01)
     assert len(list(drawn.iter(f"{named}path"))) == len(figure.edges) + 1
     assert html.escape(figure.alt()) in page
+
+
+# In a browser
+
+
+@pytest.mark.parametrize("desk", [CALM], indirect=True)
+def test_run_jumps_to_the_end_for_who_wants_no_motion(desk):
+    lab = desk.show(FACTOR_LAB, START)
+    lab.button("Run").click()
+    assert lab.is_right()["sweeps"] == MOST_SWEEPS
+    assert lab.phase() == "at rest and wrong"
+    assert lab.button("Step").is_disabled()
+    assert lab.button("Run").is_disabled()
+    lab.button("row").click()
+    assert lab.is_right()["sweeps"] == 0
+    lab.button("Run").click()
+    assert lab.is_right()["edges"] == SCENES["row"]
+    assert lab.phase() == "at rest and exact"
+    lab.button("everyone").click()
+    lab.slider("Coupling").press("Home")
+    lab.button("Run").click()
+    assert lab.is_right()["coupling"] == -1.5
+    assert lab.phase() == "no rest"
+
+
+@pytest.mark.parametrize("desk", [{"own": True}], indirect=True)
+def test_run_moves_on_and_a_change_stops_it(desk):
+    """Frames are those of the test's own clock: two seconds hold some sweeps of a run, and none of one that was stopped."""
+    lab = desk.stopped(FACTOR_LAB, **START)
+
+    def sweeps():
+        desk.page.clock.run_for(2000)
+        return lab.ask("model.get('sweeps')")
+
+    def push(name):
+        lab.button(name).evaluate("button => button.click()")
+
+    push("Run")
+    assert sweeps() > 3
+    push("Step")
+    stopped = lab.ask("model.get('sweeps')")
+    assert sweeps() == stopped
+    push("Run")
+    assert sweeps() > stopped
+    lab.slider("Coupling").evaluate("range => { range.value = 0.5; range.dispatchEvent(new Event('input')); }")
+    assert lab.ask("model.get('sweeps')") == 0
+    assert sweeps() == 0
+    desk.page.clock.resume()
+    assert lab.is_right()["sweeps"] == 0
+
+
+def test_bars_marks_and_arrows_are_drawn_from_the_numbers(desk):
+    lab, numbers = desk.show(FACTOR_LAB, START), computed(FACTOR_LAB, **START)
+    lengths, places = lab.column("rect.belief", "width"), lab.column("rect.exact", "x")
+    unit = lengths[0] / abs(numbers["believed"][0])
+    assert lengths == pytest.approx([unit * abs(m) for m in numbers["believed"]], abs=1e-6)
+    zero = places[0] - unit * numbers["exact"][0]
+    assert places == pytest.approx([zero + unit * m for m in numbers["exact"]], abs=1e-6)
+    told = [u for pair in numbers["messages"] for u in pair if abs(u) > 1e-8]
+    assert lab.box.locator("path.message").count() == len(told)
+    assert lab.box.locator("path.message.minus").count() == sum(u < 0 for u in told)
+    assert lab.box.locator("rect.box").count() == len(START["edges"])
+    for name in SCENES:
+        lab.button(name).click()
+        lab.is_right()
+        assert lab.box.locator(".chips button[aria-pressed=true]").all_inner_texts() == [name]
+    assert lab.button("Edge between spins 1 and 1").is_disabled()
+
+
+@pytest.mark.parametrize("desk", [PHONE], indirect=True)
+def test_on_a_phone_the_bars_stand_between_the_graph_and_the_step(desk):
+    lab = desk.show(FACTOR_LAB, START)
+    top, control = lab.picture.bounding_box(), lab.button("Step").bounding_box()
+    bars = lab.box.locator("rect.exact").last.bounding_box()
+    assert top["y"] + top["height"] < bars["y"] + bars["height"] < control["y"]

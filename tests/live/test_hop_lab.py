@@ -1,20 +1,19 @@
 """The hop lab from Python: its recorded networks, its numbers against the network and by hand, its logic, what it refuses."""
 
 import html
-import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from urllib.parse import unquote
 
+import memory_networks
 import pytest
 import torch
 from helpers.draw import close
-
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import memory_networks
+from helpers.figures import HOP_LAB, NUMBER, hop_told, say
+from helpers.figures import STORY as START
+from helpers.live import PHONE, computed
 
 from attnlib.course import recorded
 from attnlib.course.data.networks import unpacked
@@ -46,6 +45,7 @@ def test_the_recording_is_complete_and_what_the_script_asks_for():
     assert Path(memory_networks.RESULTS).stat().st_size < DATA
 
 
+@pytest.mark.sweep(1)
 @EVERY
 def test_what_was_measured_is_measured_again(number):
     net = RECORD["networks"][number]
@@ -56,6 +56,7 @@ def test_what_was_measured_is_measured_again(number):
     close(torch.tensor(again["looks"]), torch.tensor(net["measured"]["looks"]), atol=1e-4)
 
 
+@pytest.mark.sweep(1)
 @EVERY
 def test_the_beginning_of_a_training_can_be_repeated(number):
     net = RECORD["networks"][number]
@@ -75,6 +76,7 @@ def test_all_seeds_are_there():
     assert [{key: row[key] for key in ("seed", "keep", "hops", "told")} for row in RECORD["seeds"]] == SEEDED
 
 
+@pytest.mark.sweep(1)
 @EVERY
 def test_the_first_seed_is_the_network_of_the_figure(number):
     """What was measured on it, and what 8 bits leave of that: so the numbers of all rows can be measured again."""
@@ -86,6 +88,7 @@ def test_the_first_seed_is_the_network_of_the_figure(number):
         close(torch.tensor(again[name]), torch.tensor(row[name]), atol=0.02)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("setting", SEEDED, ids=str)
 def test_the_beginning_of_a_seeded_training_can_be_repeated(setting):
     _, losses = memory_networks.trained(setting, 5, seed=setting["seed"])
@@ -116,6 +119,7 @@ def test_the_networks_are_those_of_the_page():
 # The figure's numbers
 
 
+@pytest.mark.sweep(1)
 @EVERY
 @pytest.mark.parametrize("hidden", [[], [0, 3, 9]])
 def test_readout_is_that_of_the_network(number, hidden):
@@ -162,6 +166,7 @@ def test_the_order_of_the_facts_means_nothing():
 # Its logic, against the maker of the stories, who knows the answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_what_follows_is_what_the_story_was_made_for(depth):
     told = stories(100, seed=depth, depth=depth, others=3)
@@ -170,10 +175,6 @@ def test_what_follows_is_what_the_story_was_made_for(depth):
         found = figure_of(told, story).readout["follows"]
         assert found == [[told.answer[story].item(), *support]]
         assert figure_of(told, story, hidden=support[-1:]).readout["follows"] == []
-
-
-def say(*lines):
-    return [[*(VOCABULARY.index(word) for word in line.split()), *[0] * (4 - len(line.split()))] for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -194,42 +195,7 @@ def test_what_follows_from_a_few_facts(lines, chains):
     assert all(colour in figure.alt() for colour, *_ in chains)
 
 
-# What it refuses, what a notebook is given
-
-BAD = [
-    ({"network": 4}, "network is 4; expected 0 <= network < 4"),
-    ({"network": -1}, "network is -1"),
-    ({"facts": []}, "facts has 0 sentences; expected 1 to 16"),
-    ({"facts": say("Ada is grey") * 17}, "facts has 17 sentences"),
-    ({"facts": [[1, 2, 3]]}, "facts has [1, 2, 3]"),
-    ({"facts": say("Ada are grey")}, "facts has"),
-    ({"facts": say("moles is grey")}, "facts has"),
-    ({"facts": say("Ada is a grey")}, "facts has"),
-    ({"facts": say("Ada is a attic")}, "facts has"),
-    ({"facts": say("Ada is grey red")}, "facts has"),
-    ({"facts": say("grey is grey")}, "facts has"),
-    ({"hidden": [10]}, "hidden is [10]; expected some, not all, of the places 0 to 9"),
-    ({"hidden": [-1]}, "hidden is [-1]"),
-    ({"hidden": [*range(10)]}, "hidden is [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"),
-    ({"asked": 9}, "asked is 9; expected the number of a name, 10 to 21"),
-    ({"asked": VOCABULARY.index("hare")}, "asked is 25"),
-    ({"beta": 0.09}, "beta is 0.09; expected 0.1 <= beta <= 10"),
-    ({"beta": 11}, "beta is 11"),
-    ({"beta": math.nan}, "beta is nan"),
-]
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        HopLab(RECORD, **settings)
-    assert isinstance(refused.value, ValueError)
-    figure = HopLab(RECORD, 2, hidden=[3], beta=2, keep=False)
-    before = figure.state()
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == before
+# The still picture
 
 
 def test_fewer_facts_than_are_hidden_are_refused_unless_both_change():
@@ -243,15 +209,6 @@ def test_fewer_facts_than_are_hidden_are_refused_unless_both_change():
 def test_refuses_another_record():
     with pytest.raises(FigureError, match="record is"):
         HopLab(recorded("associative_capacity"))
-
-
-def test_the_page_is_small_whole_and_the_same_every_time():
-    figure = HopLab(RECORD, ALONE, hidden=[2])
-    assert len(figure._esm) < CODE
-    assert len(figure.page()) < DATA
-    assert HopLab(RECORD, ALONE, hidden=[2]).page() == figure.page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', figure.page())[1])) == figure.state()
-    assert len(repr(figure)) < 200
 
 
 def test_a_figure_draws_nothing_at_random():
@@ -282,3 +239,122 @@ def test_stories_to_choose_from_ask_for_three_facts():
         assert len(chain) == 4
         assert VOCABULARY[story["asked"]] in NAMES
         assert VOCABULARY[chain[0]] in COLOURS
+
+
+# In a browser
+
+FIRST = RECORD["stories"][0]
+
+
+@pytest.fixture
+def lab(desk):
+    return desk.show(HOP_LAB, START)
+
+
+def test_begins_with_the_state_it_was_given(desk):
+    given = {"network": 2, "facts": FIRST["facts"][:6], "hidden": [2, 5], "asked": 12, "beta": 0.5, "keep": False}
+    assert desk.show(HOP_LAB, given).is_right() == given
+
+
+def test_a_fact_can_be_rewritten(lab):
+    lab.choice("Change fact").select_option("7")
+    lab.choice("what is said").select_option("is grey")
+    assert lab.is_right()["facts"][7] == [*FIRST["facts"][7][:2], NUMBER["grey"], 0]
+    lab.choice("what is said").select_option("is a mole")
+    lab.choice("its subject").select_option("Eva")
+    lab.is_right()
+    assert hop_told(lab)[7] == "Eva is a mole"
+    lab.choice("its subject").select_option("herons")
+    lab.is_right()
+    assert hop_told(lab)[7].startswith("herons are ")
+    lab.choice("what is said").select_option("are pink")
+    lab.choice("its subject").select_option("Gus")
+    state = lab.is_right()
+    assert hop_told(lab)[7] == "Gus is pink"
+    assert state["facts"][:7] + state["facts"][8:] == FIRST["facts"][:7] + FIRST["facts"][8:]
+
+
+def test_a_fact_moves_and_stays_hidden_when_it_does(lab):
+    lab.box.locator("th.fact").nth(3).click()
+    lab.button("Up").click()
+    assert lab.is_right()["facts"][2:4] == START["facts"][2:4][::-1]
+    lab.choice("Change fact").press("End")
+    lab.is_right()  # the first fact cannot go up, the last can
+    lab.button("Up").press("Enter")
+    assert lab.is_right()["facts"][8:] == START["facts"][8:][::-1]
+    lab.button("Reset").click()
+    lab.tick("may read fact 4").click()
+    lab.choice("Change fact").select_option("4")
+    for hidden, name in (([5], "Down"), ([6], "Down"), ([5], "Up")):
+        lab.button(name).click()
+        assert lab.is_right()["hidden"] == hidden
+    lab.choice("Change fact").select_option("6")
+    lab.button("Up").click()
+    assert lab.is_right()["hidden"] == [6]
+    assert lab.choice("Change fact").input_value() == "5"
+
+
+def test_the_ends_of_every_range(lab):
+    """The last fact in sight cannot be hidden, the first cannot go up, the last not down; there are sixteen facts at most."""
+    for place in range(9):
+        lab.tick(f"may read fact {place}").click()
+    assert lab.is_right()["hidden"] == [*range(9)]
+    assert lab.tick("may read fact 9").is_disabled()
+    assert lab.button("Up").is_disabled()
+    lab.button("Reset").click()
+    for count in range(11, 17):
+        lab.button("Add a bystander").click()
+        assert len(lab.is_right()["facts"]) == count
+    assert lab.button("Add a bystander").is_disabled()
+    assert lab.button("Down").is_disabled()
+    assert not lab.button("Up").is_disabled()
+
+
+def test_all_stories_come_round(lab):
+    for story in [*RECORD["stories"][1:], FIRST]:
+        lab.button("Another story").click()
+        assert lab.is_right() == START | story
+        assert lab.phase() == "right"
+
+
+def test_tells_who_follows_the_facts(lab):
+    """The argument of the page in three moves: take the second fact away, choose the other network, add a bystander."""
+    chain = computed(HOP_LAB, **START)["follows"][0]
+    lab.tick(f"may read fact {chain[2]}").click()
+    lab.is_right()
+    assert lab.phase() == "does not follow"
+    assert "no colour follows" in lab.told(".says")
+    lab.choice("Network").select_option("3 hops, answers alone")
+    lab.is_right()
+    assert f"The network says {VOCABULARY[chain[0]]}," in lab.told(".says")  # the right colour, though it does not follow
+    lab.tick(f"may read fact {chain[2]}").click()
+    lab.is_right()
+    assert lab.phase() == "right"
+    assert f"follows {VOCABULARY[chain[0]]}" in lab.told(".says")
+
+
+def test_cells_bars_and_paths_are_what_is_told(lab):
+    numbers = computed(HOP_LAB, **START)
+    read = "all => all.map(cell => [cell.textContent, cell.style.getPropertyValue('--share'), cell.classList.contains('need')])"
+    cells = lab.box.locator("td.weight").evaluate_all(read)
+    expected = [hop[place] for place in range(10) for hop in numbers["weights"]]
+    assert [float(text) for text, *_ in cells] == pytest.approx(expected, abs=0.005)
+    assert [float(share) for _, share, _ in cells] == pytest.approx(expected, abs=0.0005)
+    chain = numbers["follows"][0][1:]
+    needed = [place for place, (*_, need) in enumerate(cells) if need]
+    assert needed == sorted(3 * place + hop for hop, place in enumerate(chain))
+    probable = lab.told(".probable").split()
+    best = sorted(range(len(numbers["answers"])), key=numbers["answers"].__getitem__)[::-1][:3]
+    assert [word for word in probable if word in VOCABULARY] == [VOCABULARY[word] for word in best]
+    paths = lab.box.locator("path.path").evaluate_all("paths => paths.map(path => path.getAttribute('d'))")
+    drawn = sorted([float(y) for _, y in re.findall(r"([\d.]+) ([\d.]+)", path)] for path in paths)
+    scores = torch.tensor(numbers["scores"], dtype=torch.float64).T
+    places = 34 + (scores.max() - scores) / (scores.max() - scores.min()) * (196 - 34 - 24)
+    torch.testing.assert_close(torch.tensor(drawn), torch.tensor(sorted(places.tolist())), atol=0.06, rtol=0, check_dtype=False)
+
+
+@pytest.mark.parametrize("desk", [PHONE], indirect=True)
+def test_on_a_phone_the_weights_and_what_changes_them_share_a_screen(desk):
+    lab = desk.show(HOP_LAB, START)
+    first, last = lab.choice("What colour is").bounding_box(), lab.box.locator("td.weight").last.bounding_box()
+    assert last["y"] + last["height"] - first["y"] < 844

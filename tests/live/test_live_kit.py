@@ -1,7 +1,6 @@
 """What all live figures share, in a real browser: constants of one source, layout, plots, canvases, motion, moving things."""
 
 import importlib.util
-import json
 import math
 import sys
 from pathlib import Path
@@ -9,25 +8,6 @@ from typing import Any
 
 import pytest
 from helpers import live
-
-import attnlib.course.live
-from attnlib.course import recorded
-from attnlib.course.live import LiveFigure
-
-pytestmark = live.pytestmark
-
-PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2.5}
-FIGURES = [
-    figure for figure in map(attnlib.course.live.__dict__.get, attnlib.course.live.__all__) if issubclass(figure, LiveFigure)
-]
-FIGURES.remove(LiveFigure)
-NEEDS = {"AlignmentFilm": "alignment_film", "CouplingsFilm": "digits", "HopLab": "memory_networks"}
-"""The records of those figures that show one."""
-
-
-def made(figure):
-    return figure(recorded(NEEDS[figure.__name__])) if figure.__name__ in NEEDS else figure()
-
 
 WORKSHOP = """
 function render({ model, el }) {
@@ -70,55 +50,12 @@ def shown_constants(page: Any, index: int = 0) -> Any:
     return page.locator("[data-live]").nth(index).evaluate("box => box.figure.constants")
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
-def test_constants_are_pythons_on_the_page_and_in_the_widget(desk, figure):
-    page = desk.open(made(figure).page())
-    as_widget = """async ([source, state]) => {
-        const el = document.body.appendChild(document.createElement("div")), nothing = () => {};
-        const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-        await module.default.render({ el, model: { get: (key) => state[key], set: nothing, on: nothing, off: nothing } });
-        return el.figure.constants;
-    }"""
-    for constants in (shown_constants(page), page.evaluate(as_widget, [made(figure)._esm, made(figure).state()])):
-        assert constants == json.loads(json.dumps(figure.constants))
-
-
 def test_constants_keep_every_digit(workshop):
     expected = {"THIRD": 1 / 3, "NAMES": ["\u03b2", '"quoted"'], "deep": {"point": [1e-300, -2]}}
     assert shown_constants(workshop) == expected
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
-def test_no_slider_leads_where_python_refuses(desk, figure):
-    """Both ends of each slider, one after the other: the state there can be set in Python."""
-    shown = made(figure)
-    page = desk.open(shown.page())
-    sliders = page.locator("input[type=range]")
-    assert sliders.count() > 0
-    for index in range(sliders.count()):
-        for press in ("End", "Home", "End"):
-            sliders.nth(index).press(press)
-            page.evaluate(live.NEXT_FRAME)
-            state = page.locator("[data-live]").evaluate("box => box.figure.model.state")
-            with shown.hold_trait_notifications():  # all at once: some traits bound others
-                for name, value in state.items():
-                    setattr(shown, name, value)
-            assert shown.state() == state
-
-
 # Layout
-
-
-@pytest.mark.parametrize("desk", [PHONE], indirect=True)
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
-def test_on_a_phone_the_controls_lie_directly_under_what_they_drive(desk, figure):
-    page = desk.open(made(figure).page())
-    pictures = page.locator(".picture").evaluate_all("parts => parts.map(part => part.getBoundingClientRect().bottom)")
-    tops = page.locator(".controls").evaluate_all("parts => parts.map(part => part.getBoundingClientRect().top)")
-    assert pictures
-    assert 0 <= tops[0] - pictures[0] < 60
-    top = page.locator(".picture").first.evaluate("part => part.getBoundingClientRect().top")
-    assert tops[0] - top < 600  # a phone shows both at once
 
 
 @pytest.mark.parametrize("desk", [{"viewport": {"width": width, "height": 900}} for width in (390, 1000)], indirect=True)
@@ -149,6 +86,7 @@ def test_a_slider_bears_a_mark_only_where_it_has_that_value(workshop):
 # Its life
 
 
+@pytest.mark.parametrize("desk", [{"own": True}], indirect=True)
 def test_draws_anew_for_a_trait_the_size_and_the_theme_and_not_after_it_is_closed(workshop):
     def drawn() -> list[Any]:
         workshop.evaluate(live.NEXT_FRAME)
@@ -221,7 +159,7 @@ def test_a_canvas_is_as_sharp_as_the_screen(workshop):
 # Motion
 
 
-@pytest.mark.parametrize("desk", [{"reduced_motion": how} for how in ("reduce", "no-preference")], indirect=True)
+@pytest.mark.parametrize("desk", [motion | {"own": True} for motion in live.MOTIONS], indirect=True)
 def test_says_whether_motion_is_wanted(workshop):
     assert workshop.evaluate("kit.reducedMotion()") == workshop.evaluate(
         "matchMedia('(prefers-reduced-motion: reduce)').matches"
@@ -236,7 +174,8 @@ def test_a_loop_runs_until_it_is_told_to_end(workshop):
         loop.start();
         loop.start();
         const running = [loop.running()];
-        await new Promise(done => setTimeout(done, 500));
+        while (times.length < 5) await new Promise(requestAnimationFrame);
+        for (let more = 0; more < 5; more += 1) await new Promise(requestAnimationFrame);
         return [times, [...running, loop.running()]]; }"""
     )
     assert len(times) == 5

@@ -2,57 +2,24 @@
 
 import html
 import itertools
-import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import torch
+from helpers.figures import COLD, SADDLE_EXPLORER, saddle_place
+from helpers.figures import SADDLE as START
+from helpers.live import computed
 
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import traitlets
-
-from attnlib.course.live import FigureError, SaddleExplorer
+from attnlib.course.live import SaddleExplorer
 from attnlib.course.live.saddle_explorer import LEVELS, RULES, SECTION
 
-SIXTY_KB = 60_000
-BAD = [
-    ({"beta": 0.39}, "beta is 0.39; expected 0.4 <= beta <= 4"),
-    ({"beta": 4.1}, "beta is 4.1"),
-    ({"beta": math.nan}, "beta is nan"),
-    ({"coupling": -1.6}, "coupling is -1.6; expected a number between -1.5 and 1.5"),
-    ({"coupling": math.nan}, "coupling is nan"),
-    ({"fields": [1.0]}, "fields has 1 entries; expected 2"),
-    ({"fields": [0.0, 2.1]}, "fields has the entry 2.1; expected numbers between -2 and 2"),
-    ({"start": [1.0, 2.0, 3.0]}, "start has 3 entries; expected 2"),
-    ({"start": [-0.1, 1.0]}, "start has the entry -0.1; expected numbers between 0 and 6"),
-    ({"start": [math.nan, 1.0]}, "start has the entry nan"),
-    ({"rule": "luck"}, "rule is 'luck'; expected one of 'exact', 'printed', 'slope'"),
-]
 HELD = {"beta": 2.0, "coupling": -0.4, "fields": [0.3, -1.0], "start": [4.0, 1.0], "rule": "printed"}
 SYSTEMS = [(1.0, 0.7, (0.6, 1.4)), (0.4, -1.5, (2.0, -2.0)), (4.0, 1.2, (0.0, 0.0)), (2.0, 0.0, (0.0, 1.0))]
 systems = pytest.mark.parametrize(("beta", "J", "b"), SYSTEMS)
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        SaddleExplorer(**settings)
-    assert isinstance(refused.value, ValueError)
-    figure = SaddleExplorer(**HELD)
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == HELD
-
-
-@pytest.mark.parametrize(("name", "value"), [("beta", "cold"), ("fields", 3.0), ("rule", 2), ("start", None)])
-def test_refuses_other_kinds(name, value):
-    with pytest.raises(traitlets.TraitError, match=name):
-        setattr(SaddleExplorer(), name, value)
 
 
 # The numbers, against formulas that know nothing of attnlib
@@ -75,6 +42,7 @@ def test_the_minimum_is_one_and_each_spin_has_its_length(beta, J, b):
     assert lengths == pytest.approx([1.0, 1.0], abs=1e-10)
 
 
+@pytest.mark.slow
 @systems
 def test_the_section_is_the_potential_along_the_diagonal(beta, J, b):
     said = SaddleExplorer(beta, J, fields=b).readout
@@ -91,6 +59,7 @@ def test_the_section_is_the_potential_along_the_diagonal(beta, J, b):
     assert abs(torch.func.grad(lambda z: potential(z, beta, J, b))(common).sum()) < 1e-10
 
 
+@pytest.mark.sweep(1)
 @systems
 @pytest.mark.parametrize("rule", RULES)
 def test_a_descent_stays_inside_and_goes_down(beta, J, b, rule):
@@ -126,6 +95,7 @@ def test_what_the_page_says_of_it():
     assert cold["z"] == pytest.approx([0.836, 0.836], abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_printed_hessian_can_be_no_guide():
     """Its matrix is indefinite on the way, and the descent stays far from the minimum; the exact one takes 7 steps."""
     strong = {"beta": 4, "coupling": 1.5, "fields": (2, -2), "start": (5, 3)}
@@ -140,18 +110,10 @@ def test_the_printed_hessian_can_be_no_guide():
     assert torch.linalg.eigvalsh(matrix)[0] < 0
 
 
-# What a notebook is given
+# The still picture
 
 
-def test_a_notebook_gets_a_small_page_that_is_the_same_every_time():
-    figure = SaddleExplorer(**HELD)
-    data, metadata = figure._repr_mimebundle_()
-    assert len(json.dumps(data | metadata)) < SIXTY_KB
-    assert data["text/html"] == SaddleExplorer(**HELD).page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', data["text/html"])[1])) == figure.state()
-    assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
-
-
+@pytest.mark.sweep(1)
 @systems
 def test_the_still_picture_is_drawn_from_the_same_numbers(beta, J, b):
     figure = SaddleExplorer(beta, J, fields=b)
@@ -173,3 +135,55 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(beta, J, b):
     assert len(heights) > 5
     assert all(abs(height - LEVELS[3]) < 0.03 for height in heights)
     assert html.escape(figure.alt()) in page
+
+
+# In a browser
+
+
+def test_mouse_drags_the_start(desk):
+    explorer, told = desk.show(SADDLE_EXPLORER, START), iter(((2.0, 5.0), (1.0, 1.5), (0.2, 0.2), (6, 0)))
+
+    def see():
+        assert explorer.is_right()["start"] == pytest.approx(next(told), abs=0.03)
+
+    ways = (START["start"], (2.0, 5.0), (1.0, 1.5), (0.2, 0.2), (9.0, -2.0))
+    explorer.drag([saddle_place(explorer, z) for z in ways], see)
+    assert explorer.is_right() == START | {"start": [6, 0]}
+
+
+def test_the_picture_stands_where_its_numbers_are(desk):
+    explorer = desk.show(SADDLE_EXPLORER, START)
+    for state in (START, COLD, START | {"rule": "printed", "fields": [1.0, 1.0]}):
+        explorer.put(**state)
+        explorer.is_right()
+        numbers, box = computed(SADDLE_EXPLORER, **state), explorer.picture.bounding_box()
+
+        def wanted(*points, box=box):
+            places = [saddle_place(explorer, z) for z in points]
+            return pytest.approx(np.array([[x - box["x"], y - box["y"]] for x, y in places]), abs=0.6)
+
+        def spots(kind):
+            return np.array(explorer.numbers(f".picture > svg circle.{kind}", "cx", "cy"))
+
+        assert spots("bottom")[:1] == wanted(numbers["z"])
+        assert spots("one")[:1] == wanted([numbers["common"]] * 2)
+        assert spots("stop") == wanted(*numbers["path"])
+        shown = explorer.told()
+        assert f"{numbers['z'][0]:.3f}, {numbers['z'][1]:.3f}" in shown
+        assert f"{numbers['free_energy']:.3f}" in shown
+        there = numbers["left"][-1] <= 1e-9
+        assert explorer.phase() == (f"there in {len(numbers['path']) - 1} steps" if there else "not there yet")
+        assert ("the spins are alike" in shown) is (abs(numbers["z"][0] - numbers["z"][1]) < 5e-4)
+
+
+def test_lines_of_equal_height_are_level_and_outside_the_domain_there_is_nothing(desk):
+    module, z = desk.module(SADDLE_EXPLORER), computed(SADDLE_EXPLORER, **START)["z"]
+    heights = module.evaluate(
+        "([state, z]) => module.rings(z, state, 24).map(ring => ring.map(point => module.resolve(point, state).phi))",
+        [START, z],
+    )
+    bottom = module.evaluate("([state, z]) => module.resolve(z, state).phi", [START, z])
+    for level, ring in zip(LEVELS[:6], heights[:6], strict=True):  # of the last a part is far away
+        assert ring == pytest.approx([bottom + level] * 25, abs=1e-4)
+    for z in ([0.5, 0.5], [-1.0, -1.0], [0.0, 3.0]):  # of the second the determinant is positive
+        assert module.evaluate("([z, state]) => module.resolve(z, state)", [z, START]) is None

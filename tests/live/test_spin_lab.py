@@ -2,54 +2,23 @@
 
 import html
 import itertools
-import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import torch
+from helpers.figures import GLASS as START
+from helpers.figures import SPIN_LAB, fields_of
+from helpers.live import computed, same_numbers
 
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import traitlets
-
-from attnlib.course.live import FigureError, SpinLab
+from attnlib.course.live import SpinLab
 from attnlib.course.live.spin_lab import FIELDS, KINDS, couplings
 
-SIXTY_KB = 60_000
-BAD = [
-    ({"strength": -0.1}, "strength is -0.1; expected 0 <= strength <= 2"),
-    ({"strength": 2.1}, "strength is 2.1"),
-    ({"strength": math.nan}, "strength is nan"),
-    ({"kind": "liquid"}, "kind is 'liquid'; expected one of 'glass', 'friends', 'rivals', 'ring'"),
-    ({"seed": -1}, "seed is -1"),
-    ({"seed": 2**31}, "seed is 2147483648"),
-    ({"fields": [0.0] * 9}, "fields has 9 entries; expected 10"),
-    ({"fields": [0.0] * 9 + [1.6]}, "fields has the entry 1.6; expected numbers between -1.5 and 1.5"),
-    ({"fields": [math.nan] * 10}, "fields has the entry nan"),
-]
 CASES = [(kind, strength) for kind in KINDS for strength in (0.0, 0.4, 0.9)]
 cases = pytest.mark.parametrize(("kind", "strength"), CASES)
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        SpinLab(**settings)
-    assert isinstance(refused.value, ValueError)
-    figure = SpinLab(0.5, "ring", seed=3)
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == {"fields": FIELDS, "kind": "ring", "seed": 3, "strength": 0.5}
-
-
-@pytest.mark.parametrize(("name", "value"), [("strength", "strong"), ("seed", 1.5), ("fields", 3.0), ("kind", 2)])
-def test_refuses_other_kinds(name, value):
-    with pytest.raises(traitlets.TraitError, match=name):
-        setattr(SpinLab(), name, value)
 
 
 def test_couplings_are_what_their_names_say():
@@ -74,6 +43,7 @@ def states():
     return torch.tensor(list(itertools.product([-1.0, 1.0], repeat=10)), dtype=torch.float64)
 
 
+@pytest.mark.sweep(1)
 @cases
 def test_the_exact_magnetisations_are_a_sum_over_all_states(kind, strength):
     figure, s = SpinLab(strength, kind, seed=2), states()
@@ -83,6 +53,7 @@ def test_the_exact_magnetisations_are_a_sum_over_all_states(kind, strength):
     assert figure.readout["exact"] == pytest.approx((weights @ s).tolist(), abs=1e-12)
 
 
+@pytest.mark.sweep(1)
 @cases
 def test_the_theories_solve_their_equations(kind, strength):
     said = SpinLab(strength, kind, seed=2).readout
@@ -101,6 +72,7 @@ def test_the_theories_solve_their_equations(kind, strength):
     assert (max(far) < 1e-9) is (strength == 0)
 
 
+@pytest.mark.slow
 def test_triangles_that_cannot_be_satisfied():
     for kind, share in (("friends", 0), ("rivals", 1), ("ring", 0)):
         assert SpinLab(kind=kind).readout["frustrated"] == share
@@ -109,6 +81,7 @@ def test_triangles_that_cannot_be_satisfied():
     assert SpinLab().readout["frustrated"] == sum(loop < 0 for loop in loops) / 120
 
 
+@pytest.mark.slow
 def test_what_the_page_says_of_it():
     """Rivals: adaptive TAP right to three digits at any strength, TAP worse than none at 1.2. Friends at 2: nobody is right."""
     found = {strength: SpinLab(strength, "rivals").readout["errors"] for strength in (0.3, 0.6, 1.2, 2.0)}
@@ -125,18 +98,7 @@ def test_a_theory_that_does_not_converge_shows_nothing():
     assert "Adaptive TAP did not converge" in SpinLab(2.0).alt()
 
 
-# What a notebook is given
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(kind):
-    figure = SpinLab(kind=kind)
-    data, metadata = figure._repr_mimebundle_()
-    assert len(json.dumps(data | metadata)) < SIXTY_KB
-    assert data["text/html"] == SpinLab(kind=kind).page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', data["text/html"])[1])) == figure.state()
-    assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
+# The still picture
 
 
 @pytest.mark.slow
@@ -157,3 +119,81 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(strength):
     words = " ".join(text.text for text in drawn.iter(f"{named}text"))
     assert f"Naive mean field {said['errors'][0]:.3f} (orange)" in words
     assert html.escape(figure.alt()) in page
+
+
+# In a browser
+
+
+@pytest.fixture
+def lab(desk):
+    return desk.show(SPIN_LAB, START)
+
+
+def test_mouse_drags_a_field(lab):
+    box = lab.handle(2).bounding_box()
+    across, top = box["x"] + box["width"] / 2, box["y"]
+    told = iter((0.75, 1.5, -1.5, -0.3))
+
+    def see():
+        assert lab.is_right()["fields"][2] == pytest.approx(next(told), abs=0.03)
+
+    lab.drag([(across, top + box["height"] / 2), *((across + 40, top + y * box["height"]) for y in (0.25, 0, 1.4, 0.6))], see)
+    fields = lab.is_right()["fields"]  # let go, it follows no more
+    assert fields[2] == pytest.approx(-0.3, abs=0.03)
+    assert fields == fields_of(3, fields[2])
+
+
+def places(lab, kind):
+    """How high the marks of a theory stand, as magnetisations, from left to right."""
+    found = lab.picture.locator(f".theory.{kind}").evaluate_all(
+        "marks => marks.map(mark => { const box = mark.getBBox(); return [box.x, box.y, box.height]; })"
+    )
+    grid = lab.column(".picture > svg line.grid, .picture > svg line.zero", "y1")
+    top, bottom = min(grid), max(grid)
+    anchor = 5 / 9 if kind == "naive" else 0.5  # of the triangle, whose tip stands above its place
+    return [1 - 2 * (y + anchor * height - top) / (bottom - top) for _, y, height in sorted(found)]
+
+
+def test_bars_and_marks_stand_where_their_numbers_are(lab):
+    usual = {"fields": FIELDS, "seed": 0}
+    for state in (START, usual | {"kind": "rivals", "strength": 1.2}, usual | {"kind": "glass", "strength": 2.0}):
+        lab.put(**state)
+        lab.is_right()
+        numbers = computed(SPIN_LAB, **state)
+        for kind in ("naive", "tap", "adaptive"):
+            assert places(lab, kind) == pytest.approx(numbers[kind], abs=0.01)
+        heights = lab.column("rect.exact", "height")
+        assert heights == pytest.approx([105 * abs(m) for m in numbers["exact"]], abs=1e-4)
+        J = couplings(state["kind"], state["seed"])
+        assert lab.box.locator("line.agree, line.differ").count() == int((J != 0).sum()) // 2
+        assert lab.box.locator("line.agree").count() == int((J > 0).sum()) // 2
+        shown = lab.told()
+        for name, error in zip(("Naive mean field", "TAP", "Adaptive TAP"), numbers["errors"], strict=True):
+            wanted = "none" if error < 0 else f"{error:.3f}" if error >= 5e-4 else f"{error:.0e}".replace("e-0", "e-")
+            assert re.search(rf"(?m)^{name}\n+{re.escape(wanted)}$", shown), (name, wanted, shown)
+        assert ("did not converge in 400 steps" in shown) is (min(numbers["errors"]) < 0)
+        assert f"{round(100 * numbers['frustrated'])} %" in shown
+
+
+def test_says_whether_the_best_theory_holds(lab):
+    """The last rests on a hilltop."""
+    for strength, kind, fields, pill, line in (
+        (0.5, "glass", FIELDS, "adaptive TAP holds", "above 0: one valley"),
+        (2.0, "glass", FIELDS, "no solution found", "below 0: many valleys"),
+        (2.0, "friends", FIELDS, "adaptive TAP is lost", "it is for glasses only"),
+        (2.0, "friends", [0.0] * 10, "adaptive TAP is lost", "no reaction; it rests on a hilltop"),
+    ):
+        lab.put(strength=strength, kind=kind, fields=fields, seed=0)
+        lab.is_right()
+        assert lab.phase() == pill or not any(fields)
+        assert line in lab.told()
+
+
+def test_couplings_and_eigenvalues_of_the_module(desk):
+    module = desk.module(SPIN_LAB)
+    for kind in KINDS:
+        same_numbers(module.evaluate("s => ({ J: module.couplings(s, 7) })", kind), {"J": couplings(kind, 7).tolist()})
+    for seed in range(5):
+        A = np.random.default_rng(seed).normal(size=(10, 10))
+        ends = module.evaluate("A => module.extremes(A)", (A + A.T).tolist())
+        assert ends == pytest.approx(np.linalg.eigvalsh(A + A.T)[[0, -1]].tolist(), abs=1e-12)

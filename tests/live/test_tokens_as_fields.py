@@ -1,56 +1,26 @@
 """Tokens as fields from Python: both terms of a response against autograd, what it refuses, what a notebook gets."""
 
 import html
-import json
 import math
+import random
 import re
 import xml.etree.ElementTree as ElementTree
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import torch
+from helpers.figures import LONG, RIVALS, TOKENS_AS_FIELDS, tokens_place
+from helpers.figures import TOKENS as START
+from helpers.live import computed
 
-pytest.importorskip("anywidget", reason="anywidget is not installed: pip install -e .[book]")
-
-import traitlets
-
-from attnlib.course.live import FigureError, TokensAsFields
+from attnlib.course.live import TokensAsFields
 from attnlib.course.live.tokens_as_fields import COLOURS, COUPLINGS
 
-SIXTY_KB = 60_000
 TOKENS = [[1.5, -0.3], [0.2, 2.5], [-2.0, 0.0]]
 HELD = {"tokens": TOKENS, "couplings": "softmax", "strength": -1.2, "beta": 0.7}
-BAD = [
-    ({"tokens": [[1.0, 2.0]] * 2}, "tokens has parts of sizes [2, 2]; expected 3 pairs"),
-    ({"tokens": [[1.0, 2.0], [0.0], [1.0, 1.0]]}, "tokens has parts of sizes [2, 1, 2]; expected 3 pairs"),
-    ({"tokens": [[3.1, 0.0]] * 3}, "tokens has the entry 3.1; expected numbers between -3 and 3"),
-    ({"tokens": [[math.nan, 0.0]] * 3}, "tokens has the entry nan"),
-    ({"couplings": "free"}, "couplings is 'free'; expected one of 'fixed', 'tanh', 'softmax'"),
-    ({"strength": 2.5}, "strength is 2.5; expected a number between -2 and 2"),
-    ({"strength": math.nan}, "strength is nan"),
-    ({"beta": 0.3}, "beta is 0.3; expected 0.4 <= beta <= 4"),
-    ({"beta": math.nan}, "beta is nan"),
-]
 SYSTEMS = [(kind, g, beta) for kind in COUPLINGS for g, beta in ((0.0, 1.0), (1.5, 0.6), (-2.0, 3.0))]
 systems = pytest.mark.parametrize(("kind", "g", "beta"), SYSTEMS)
-
-
-@pytest.mark.parametrize(("settings", "complaint"), BAD)
-def test_refuses_and_keeps_the_old_value(settings, complaint):
-    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
-        TokensAsFields(**settings)
-    assert isinstance(refused.value, ValueError)
-    figure = TokensAsFields(**HELD)
-    (name, value), *_ = settings.items()
-    with pytest.raises(FigureError, match=re.escape(complaint)):
-        setattr(figure, name, value)
-    assert figure.state() == HELD
-
-
-@pytest.mark.parametrize(("name", "value"), [("tokens", 3.0), ("couplings", 1), ("strength", "much"), ("beta", None)])
-def test_refuses_other_kinds(name, value):
-    with pytest.raises(traitlets.TraitError, match=name):
-        setattr(TokensAsFields(), name, value)
 
 
 # The numbers, against formulas that know nothing of attnlib
@@ -103,18 +73,10 @@ def test_what_the_page_says_of_it():
     assert all(math.isfinite(part) for m in rivals["m"] for part in m)
 
 
-# What a notebook is given
+# The still picture
 
 
-def test_a_notebook_gets_a_small_page_that_is_the_same_every_time():
-    figure = TokensAsFields(**HELD)
-    data, metadata = figure._repr_mimebundle_()
-    assert len(json.dumps(data | metadata)) < SIXTY_KB
-    assert data["text/html"] == TokensAsFields(**HELD).page()
-    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', data["text/html"])[1])) == figure.state()
-    assert set(re.findall(r"https?://[^\"'%\s]+", data["text/html"])) == {"http://www.w3.org/2000/svg"}  # a name, not a place
-
-
+@pytest.mark.sweep(1)
 @systems
 def test_the_still_picture_is_drawn_from_the_same_numbers(kind, g, beta):
     figure = TokensAsFields(TOKENS, kind, strength=g, beta=beta)
@@ -126,3 +88,49 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(kind, g, beta):
     for dot, m in zip(dots, said["m"], strict=True):
         assert dot == pytest.approx(m, abs=2e-3)
     assert html.escape(figure.alt()) in page
+
+
+# In a browser
+
+
+def test_mouse_drags_a_token(desk):
+    plane, told = desk.show(TOKENS_AS_FIELDS, START), iter(([0.0, 0.0], [2.5, -1.0], [-2.8, 2.8], [3, -3]))
+
+    def see():
+        assert plane.is_right()["tokens"][1] == pytest.approx(next(told), abs=0.03)
+
+    ways = (START["tokens"][1], [0.0, 0.0], [2.5, -1.0], [-2.8, 2.8], [4.0, -4.0])
+    plane.drag([tokens_place(plane, point) for point in ways], see)
+    assert plane.is_right() == START | {"tokens": [START["tokens"][0], [3, -3], START["tokens"][2]]}
+
+
+def test_the_picture_stands_where_its_numbers_are(desk):
+    plane = desk.show(TOKENS_AS_FIELDS, START)
+    for state in (START, LONG, RIVALS):
+        plane.put(**state)
+        plane.is_right()
+        numbers, box = computed(TOKENS_AS_FIELDS, **state), plane.picture.bounding_box()
+        whole = (np.array(numbers["m"]) + np.array(numbers["more"])).tolist()
+        for kind, told in (("mean", numbers["m"]), ("whole", whole if state["couplings"] != "fixed" else [])):
+            wanted = [(x - box["x"], y - box["y"]) for x, y in (tokens_place(plane, point) for point in told)]
+            found = plane.numbers(f".picture > svg circle.{kind}", "cx", "cy")
+            assert np.ravel(found) == pytest.approx(np.ravel(wanted), abs=0.6)
+        long = max(np.hypot(*point) for point in whole) > 2**0.5
+        assert plane.phase() == ("longer than a spin" if long else "within a spin's length")
+        shown = plane.told()
+        assert ("it diverges" in shown) is (numbers["series"] >= 1)
+        for point in numbers["m"]:
+            assert f"{np.hypot(*point) / 2**0.5:.2f}" in shown
+
+
+def test_matrices_of_the_module(desk):
+    module, rng = desk.module(TOKENS_AS_FIELDS), random.Random(0)
+    for _ in range(5):
+        A = np.random.default_rng(rng.randrange(99)).normal(size=(3, 3))
+        A = A + A.T
+        radius = module.evaluate("A => module.radius(A)", A.tolist())
+        assert radius == pytest.approx(np.abs(np.linalg.eigvalsh(A)).max(), abs=1e-12)
+        V = A @ A.T + np.eye(3)
+        rows = module.evaluate("A => module.inverse(A).rows", V.tolist())
+        assert np.array(rows) == pytest.approx(np.linalg.inv(V), abs=1e-10)
+        assert module.evaluate("A => module.inverse(A)", (-V).tolist()) is None

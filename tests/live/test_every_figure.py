@@ -1,0 +1,258 @@
+"""What is asked of every live figure: its numbers are attnlib's, whatever moves it, and it needs nothing but the page."""
+
+import html
+import json
+import re
+
+import pytest
+from helpers import figures, live
+from helpers.samples import sample
+
+import attnlib.course.live
+from attnlib.course.live import FigureError, LiveFigure
+
+CASES = [pytest.param(row, id=row.name) for row in figures.TABLE]
+every = pytest.mark.parametrize("row", CASES)
+MOVED = pytest.mark.parametrize("row", [case for case in CASES if case.values[0].finger])
+LOOKS = [
+    pytest.param({"viewport": {"width": width, "height": 844}, "color_scheme": scheme}, id=f"{width} {scheme}")
+    for width in (800, 390)
+    for scheme in ("light", "dark")
+]
+
+
+def test_the_table_has_every_figure():
+    public = {getattr(attnlib.course.live, name) for name in attnlib.course.live.__all__}
+    assert {row.kind for row in figures.TABLE} == {kind for kind in public if issubclass(kind, LiveFigure)} - {LiveFigure}
+
+
+# Traits
+
+
+@pytest.mark.parametrize(
+    ("row", "settings", "complaint"),
+    [
+        pytest.param(row, settings, complaint, id=f"{row.name}: {complaint.split(';')[0]}"[:60])
+        for row in figures.TABLE
+        for settings, complaint in row.refused
+    ],
+)
+def test_refuses_and_keeps_the_old_value(row, settings, complaint):
+    with pytest.raises(FigureError, match=re.escape(complaint)) as refused:
+        figures.made(row, **settings)
+    assert isinstance(refused.value, ValueError)
+    if len(settings) == 1:
+        figure = figures.made(row, **row.start)
+        ((name, value),) = settings.items()
+        before = figure.state()
+        with pytest.raises(FigureError, match=re.escape(complaint)):
+            setattr(figure, name, value)
+        assert figure.state() == before
+
+
+@every
+def test_refuses_other_kinds(row):
+    traitlets = pytest.importorskip("traitlets")
+    for name, value in row.other_kinds:
+        with pytest.raises(traitlets.TraitError, match=name):
+            setattr(figures.made(row), name, value)
+
+
+# What a notebook is given
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("row", "state"),
+    [
+        pytest.param(row, state, id=f"{row.name}-{i}", marks=pytest.mark.whole if i else ())
+        for row in figures.TABLE
+        for i, state in enumerate((row.start, *row.extremes))
+    ],
+)
+def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(row, state):
+    figure = figures.made(row, **state)
+    data, metadata = figure._repr_mimebundle_()
+    page = data["text/html"]
+    assert len(json.dumps(data | metadata)) < row.size
+    assert len(figure._esm) < 60_000
+    assert len(repr(figure)) < (200 if row.record else 600)
+    assert page == figures.made(row, **state).page()
+    assert json.loads(html.unescape(re.search(r'data-state="([^"]*)"', page)[1])) == figure.state()
+    assert set(re.findall(r"[a-z]+://[^\"'%\s]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not a place
+    assert html.escape(figure.alt()) in page
+    assert page.count("<script") == page.count("</script") == 1
+
+
+@every
+@pytest.mark.parametrize("desk", [live.SILENT], indirect=True)
+def test_without_javascript_there_is_a_still_picture(desk, row):
+    page = desk.open(figures.made(row, **row.start).page())
+    picture = page.get_by_role("img", name=re.compile(f"^{re.escape(row.alt)}"))
+    assert picture.is_visible()
+    pixels = live.seen(picture)
+    assert pixels.shape[1] > 600
+    for colour, least in row.ink.items():
+        assert (pixels == colour).all(-1).sum() > least
+    assert page.get_by_role("slider").count() == 0
+
+
+# Numbers
+
+
+@every
+def test_functions_against_attnlib(desk, row, request):
+    """An eighth of the states in make test, at least four."""
+    points = row.points()
+    states = sample(points, max(1 / 8, 4 / len(points)), request.config.getoption("tier"))
+    whole = [figures.made(row, **state).state() for state in states]
+    found = desk.module(row).evaluate(f"states => states.map({row.measure})", whole)
+    for shown, state in zip(found, states, strict=True):
+        live.same_numbers(shown, live.computed(row, **state), row.atol)
+
+
+@every
+def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothing_behind(desk, row):
+    figure = figures.made(row, **row.start)
+    expected = json.loads(json.dumps(figure.constants))
+    shown = desk.show(row, row.start)
+    assert shown.ask("constants") == expected
+    assert shown.box.locator("img").count() == 0  # the still picture is gone
+    left = desk.module(row).evaluate(
+        """async (state) => {
+        const calls = new Set(), el = document.body.appendChild(document.createElement("div")), nothing = () => {};
+        const on = (name, call) => calls.add(call), off = (name, call) => calls.delete(call);
+        const model = { get: (key) => state[key], set: nothing, on, off };
+        const close = await module.default.render({ model, el });
+        const before = [el.children.length, calls.size, el.figure.constants];
+        close();
+        return [before, [el.children.length, calls.size]];
+    }""",
+        figure.state(),
+    )
+    assert left == [[1, 1, expected], [0, 0]]
+
+
+# Moves
+
+
+@every
+@pytest.mark.parametrize(
+    "desk", [pytest.param({}, id="mouse"), pytest.param(live.TOUCH, id="touch", marks=pytest.mark.sweep(0.5))], indirect=True
+)
+def test_every_move(desk, row, request):
+    """By key and mouse, or by key and finger: it begins with its state, and each step makes of it what the table says.
+
+    In make test every figure by mouse, half of them by finger too.
+    """
+    shown = desk.show(row, row.start)
+    live.is_like(shown.is_right(), row.start)
+    shown.walk(row.walk, finger="touch" in request.node.name)
+
+
+@MOVED
+@pytest.mark.parametrize("desk", [live.TOUCH], indirect=True)
+def test_a_finger_moves_a_thing_and_not_the_page(desk, row):
+    shown = desk.show(row, row.start, below='<div style="height: 2000px"></div>')
+    points, changes = row.finger(shown)
+    desk.swipe(*points)
+    live.is_like(shown.is_right(), row.start | changes)
+    assert desk.page.evaluate("scrollY") == 0
+
+
+@every
+def test_of_two_figures_one_moves(desk, row):
+    shown = desk.show(row, row.start, row.start)
+    shown.next().walk(row.apart)
+    live.is_like(shown.is_right(), row.start)
+
+
+@every
+def test_keyboard_reaches_every_control(desk, row):
+    reached = zip(desk.show(row, row.start).reached(len(row.tab)), row.tab, strict=True)
+    assert tuple(name[: len(told)] if told.endswith(",") else name for name, told in reached) == row.tab
+
+
+@every
+def test_no_slider_leads_where_python_refuses(desk, row):
+    """Both ends of each slider, one after the other: the state there can be set in Python."""
+    figure, shown = figures.made(row), desk.show(row, {})
+    sliders = shown.box.locator("input[type=range]")
+    assert sliders.count() > 0
+    for index in range(sliders.count()):
+        for key in ("End", "Home", "End"):
+            sliders.nth(index).press(key)
+            state = shown.state()
+            with figure.hold_trait_notifications():  # all at once: some traits bound others
+                for name, value in state.items():
+                    setattr(figure, name, value)
+            assert {name: getattr(figure, name) for name in state} == state
+
+
+# Room and readers
+
+
+@every
+def test_nothing_sticks_out(desk, row):
+    """Of every card, at four widths, in every state that needs room; the page itself does not scroll sideways."""
+    shown = desk.show(row, row.start)
+    for width in (320, 358, 390, 740):
+        desk.page.set_viewport_size({"width": width, "height": 844})
+        for state in (row.start, *row.extremes):
+            shown.put(**state)
+            assert shown.sticking_out() == [], (width, state)
+
+
+@every
+@pytest.mark.parametrize("desk", [live.TOUCH | {"device_scale_factor": 2.5}], indirect=True)
+def test_a_phone_shows_the_picture_and_directly_under_it_what_drives_it(desk, row):
+    shown = desk.show(row, row.start)
+    role, name = row.drives
+    picture = shown.picture.bounding_box()
+    control = shown.box.get_by_role(role, name=name).first.bounding_box()
+    assert control["y"] > picture["y"] + picture["height"] - 1
+    assert control["y"] + control["height"] - picture["y"] < 844
+    box = "parts => parts.map(part => part.getBoundingClientRect()).map(box => [box.top, box.bottom])"
+    pictures, controls = (shown.box.locator(part).evaluate_all(box) for part in (".picture", ".controls"))
+    assert 0 <= controls[0][0] - pictures[0][1] < 60
+    assert controls[0][0] - pictures[0][0] < 600
+    for handle in shown.box.locator(row.handles).all():
+        assert handle.bounding_box()["width"] >= row.grip
+
+
+@pytest.mark.parametrize(
+    ("row", "desk"),
+    [
+        pytest.param(row, *look.values, id=f"{row.name} {look.id}", marks=() if (i + k) % 4 == 0 else pytest.mark.whole)
+        for i, row in enumerate(figures.TABLE)
+        for k, look in enumerate(LOOKS)
+    ],
+    indirect=["desk"],
+)
+def test_axe_finds_nothing(desk, row):
+    """In make test each figure in one look, of four that all are seen in; in two states, with a control in focus."""
+    shown = desk.show(row, row.start, row.extremes[0])
+    role, name = row.drives
+    shown.box.get_by_role(role, name=name).first.focus()
+    assert live.faults(desk.page) == []
+
+
+@pytest.mark.parametrize("row", [case for case in CASES if case.values[0].draws])
+def test_draws_within_a_frame(desk, row, record_property):
+    """The best of 60, since others keep this machine busy."""
+    state, trait, values = row.draws
+    desk.show(row, state)
+    times = desk.page.evaluate(
+        """([trait, values]) => {
+        const { model, draw } = document.querySelector("[data-live]").figure;
+        return values.map((value) => {
+            model.state[trait] = value;
+            const begin = performance.now();
+            draw();
+            return performance.now() - begin;
+        }).sort((a, b) => a - b);
+    }""",
+        [trait, values],
+    )
+    record_property("draw_ms", (times[0], times[len(times) // 2]))
+    assert times[0] < 1000 / 60
