@@ -43,7 +43,7 @@ def _sparing(decorator: Callable[..., Any]) -> Callable[..., Any]:
 
 
 jaxtyping.jaxtyped = _sparing(jaxtyping.jaxtyped)
-for tier, share in (("test", 0.3), ("all", 1)):
+for tier, share in (("check", 0.1), ("test", 0.3), ("all", 1)):
     number = int(share * EXAMPLES)
     settings.register_profile(
         tier, deadline=None, derandomize=True, max_examples=number, suppress_health_check=[HealthCheck.too_slow]
@@ -52,8 +52,7 @@ for tier, share in (("test", 0.3), ("all", 1)):
 
 def pytest_configure(config: pytest.Config) -> None:
     """All examples of hypothesis in the last tier, fewer in the others; or those that ``--hypothesis-profile`` asks for."""
-    named = config.getoption("hypothesis_profile", None)
-    settings.load_profile(named or ("all" if config.getoption("tier", "test") == "all" else "test"))
+    settings.load_profile(config.getoption("hypothesis_profile", None) or config.getoption("tier", "test"))
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_a_mask_is_copied_only_along_axes_it_has(monkeypatch):
         handed.append(attn_mask.untyped_storage().nbytes())
         return real(*tensors, attn_mask=attn_mask, **settings)
 
-    monkeypatch.setattr("attnlib._core.numerics.scaled_dot_product_attention", spy)
+    monkeypatch.setattr("attnlib._core.fused.scaled_dot_product_attention", spy)
     mask = mask_of(30, 40)
     for batch in ((), (7,), (7, 2), (3, 7, 2), (2, 1, 7, 2)):
         query, key = normal(*batch, 30, 4), normal(*batch, 40, 4)
