@@ -13,6 +13,8 @@ from attnlib.course.live import FigureError, LiveFigure
 
 CASES = [pytest.param(row, id=row.name) for row in figures.TABLE]
 every = pytest.mark.parametrize("row", CASES)
+half = pytest.mark.sweep(0.5)
+"""For what a figure has from the kit: make test asks it of every second one."""
 MOVED = pytest.mark.parametrize("row", [case for case in CASES if case.values[0].finger])
 LOOKS = [
     pytest.param({"viewport": {"width": width, "height": 844}, "color_scheme": scheme}, id=f"{width} {scheme}")
@@ -111,6 +113,7 @@ def test_functions_against_attnlib(desk, row, request):
         live.same_numbers(shown, live.computed(row, **state), row.atol)
 
 
+@half
 @every
 def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothing_behind(desk, row):
     figure = figures.made(row, **row.start)
@@ -138,7 +141,7 @@ def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothin
 
 @every
 @pytest.mark.parametrize(
-    "desk", [pytest.param({}, id="mouse"), pytest.param(live.TOUCH, id="touch", marks=pytest.mark.sweep(0.5))], indirect=True
+    "desk", [pytest.param({}, id="mouse"), pytest.param(live.TOUCH, id="touch", marks=half)], indirect=True
 )
 def test_every_move(desk, row, request):
     """By key and mouse, or by key and finger: it begins with its state, and each step makes of it what the table says.
@@ -160,6 +163,7 @@ def test_a_finger_moves_a_thing_and_not_the_page(desk, row):
     assert desk.page.evaluate("scrollY") == 0
 
 
+@half
 @every
 def test_of_two_figures_one_moves(desk, row):
     shown = desk.show(row, row.start, row.start)
@@ -237,6 +241,7 @@ def test_axe_finds_nothing(desk, row):
     assert live.faults(desk.page) == []
 
 
+@half
 @pytest.mark.parametrize("row", [case for case in CASES if case.values[0].draws])
 def test_draws_within_a_frame(desk, row, record_property):
     """The best of 60, since others keep this machine busy."""

@@ -143,6 +143,7 @@ def test_the_still_picture_is_drawn_from_the_numbers(name):
     assert f"beta {figure.beta:.4g}" in figure.alt()
 
 
+@pytest.mark.slow
 def test_a_descent_that_runs_away_can_be_drawn():
     figure = Flatland([[1.0, 0.0]], [[2.0, 1.0]], step_size=2.5, steps=100)
     assert abs(figure.readout["states"][0][-1][0]) > 1e10

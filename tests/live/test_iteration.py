@@ -87,7 +87,7 @@ def test_the_scenes_show_what_they_are_called():
     assert SCENES["saved by saturation"]["scale"] == SCENES["past the edge"]["scale"]
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_the_still_picture_is_drawn_from_the_same_numbers(name):
     figure = Iteration(**SCENES[name])

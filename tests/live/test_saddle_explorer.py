@@ -82,6 +82,7 @@ def test_a_start_that_is_forbidden_is_moved_along_the_diagonal():
     assert SaddleExplorer(coupling=1.0, start=(3.0, 4.0)).descent()[0][0] == [3.0, 4.0]
 
 
+@pytest.mark.slow
 def test_what_the_page_says_of_it():
     """The exact Hessian takes 5 steps, the printed one 17; one z for both is the same in equal fields, and only there."""
     steps = {rule: len(SaddleExplorer(rule=rule).readout["path"]) - 1 for rule in RULES}

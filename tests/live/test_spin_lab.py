@@ -92,10 +92,11 @@ def test_what_the_page_says_of_it():
 
 @pytest.mark.slow
 def test_a_theory_that_does_not_converge_shows_nothing():
-    said = SpinLab(2.0).readout
+    figure = SpinLab(2.0)
+    said = figure.readout
     assert said["adaptive"] == []
     assert said["errors"][2] == said["reactions"][2] == said["stability"][2] == -1
-    assert "Adaptive TAP did not converge" in SpinLab(2.0).alt()
+    assert "Adaptive TAP did not converge" in figure.alt()
 
 
 # The still picture
