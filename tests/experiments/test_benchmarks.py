@@ -131,7 +131,7 @@ def test_only_the_steps_with_an_explicit_formula_differentiate_twice():
     for name, step in energy_step.steps(state, memory).items():
         (slope,) = torch.autograd.grad(step(), state, pull, create_graph=True)
         if name in ("fused", "closed_form", "module"):
-            with pytest.raises(RuntimeError, match="derivative|twice_differentiable=True"):
+            with pytest.raises(RuntimeError, match=r"derivative|twice_differentiable=True"):
                 torch.autograd.grad(slope, memory, pull)
         else:
             (curvatures[name],) = torch.autograd.grad(slope, memory, pull)
