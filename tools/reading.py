@@ -106,6 +106,11 @@ def names(source: str) -> tuple[set[str], set[str]]:
     return bound, read
 
 
+def waits(cell: Any) -> bool:
+    """Whether a cell of its own waits on the site: what prepares a proof stands in the proof."""
+    return course.has_tag(cell, WAITING) and (bool(cell.outputs) or not course.has_tag(cell, PROOF))
+
+
 def waiting(cells: list[Any]) -> list[int]:
     """Places of the cells whose results a reader is asked to predict: up to the answer, from the first that shows something."""
     found = []

@@ -76,7 +76,7 @@ def test_numbers_on_the_page_are_those_in_the_notebook(book, path):
 def test_results_wait_in_closed_folds(book, path):
     """A browser looks at two pages, and in the last tier at each: test_view_browser."""
     html = parsed(book.html / path)
-    asked = [cell for cell in course.code_cells(notebook(path)) if course.has_tag(cell, "predict")]
+    asked = [cell for cell in course.code_cells(notebook(path)) if reading.waits(cell)]
     waiting = html.select(".tag_predict")
     assert len(waiting) == len(asked)
     assert all(cell.find_parent("details", class_="predict") for cell in waiting)

@@ -2,6 +2,7 @@
 
 import course
 import pytest
+import reading
 from helpers import site
 from helpers.built_book import NOTEBOOKS, ROOT
 
@@ -14,11 +15,7 @@ every_chapter = pytest.mark.parametrize("path", site.each(CHAPTERS, *CHAPTERS[:2
 def test_results_are_out_of_sight_until_the_fold_is_opened(tab, path):
     """Pictures, claims and answers alike, and the code that states them; the paragraph that asks stays to be seen."""
     page = tab.open(path)
-    asked = [
-        cell
-        for cell in course.code_cells(course.read(ROOT / path.replace(".html", ".ipynb")))
-        if course.has_tag(cell, "predict")
-    ]
+    asked = [cell for cell in course.code_cells(course.read(ROOT / path.replace(".html", ".ipynb"))) if reading.waits(cell)]
     assert page.locator(".tag_predict").count() == len(asked)
     outputs = page.locator(".tag_predict :is(.cell_output, .claim, figure img, pre)")
     seen = "parts => parts.map(part => part.checkVisibility({contentVisibilityAuto: true}) && part.getClientRects().length > 0)"
