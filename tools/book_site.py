@@ -250,7 +250,7 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
     top = re.sub(r"<title>(.+?) &#8212; \1</title>", r"<title>\1</title>", top)  # the first page bears the course's own name
     top = _PRELOAD.sub("", _ICON_SCRIPT.sub("", top))
     top = _OPTIONS.sub(lambda _: f"<script>{options}</script>", top)
-    return re.sub(r"<script (?![^>]*\bdefer\b)(?=[^>]*\bsrc=)", '<script defer="defer" ', top) + body
+    return re.sub(r"<script (?![^>]*\bdefer\b)(?=[^>]*\bsrc=)", '<script defer="defer" ', top + body)
 
 
 def finish(app: Any, trouble: Exception | None) -> None:

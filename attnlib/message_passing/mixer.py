@@ -35,8 +35,8 @@ class GraphAttention(Mixer):
     Args:
         empty: a node that nothing reaches gets ``"zero"`` (default), or is an ``"error"``.
         edge_index: a graph for all calls that bring none; kept as a buffer, and saved with the weights. A module that loads
-            such weights takes their graph over, also where it had none, or another. With no graph at all every node hears
-            every other, and printing the module says so.
+            such weights takes their graph over, also where it had none, or another; from weights without one it keeps its own.
+            With no graph at all every node hears every other, and printing the module says so.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`.
 
@@ -97,8 +97,10 @@ class GraphAttention(Mixer):
         self.register_buffer("edge_index", edge_index)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """A saved graph may have any number of edges."""
-        saved = state_dict.get(prefix + "edge_index")
+        """A saved graph may have any number of edges; where none was saved the module keeps its own."""
+        saved = state_dict.get(prefix + "edge_index", self.edge_index)
+        if saved is not None:
+            state_dict = {**state_dict, prefix + "edge_index": saved}
         if saved is not None and (self.edge_index is None or self.edge_index.shape != saved.shape):
             beside = next((kept for kept in (self.edge_index, *self.parameters()) if kept is not None), saved)
             self.edge_index = torch.empty_like(saved, device=beside.device)

@@ -182,11 +182,16 @@ def _spoiled(query: Tensor, key: Tensor, value: Tensor, length: int, inside: flo
 
 def _padded_inputs() -> list[tuple[Tensor, Tensor, Tensor, int]]:
     """Two ordinary sentences, and one where a query's scores with both words lie billions below those with the padding."""
-    ordinary = [(*draws((3, 4), (6, 4), (6, 2), seed=seed), length) for seed, length in ((6, 4), (7, 2))]
-    query, key, value = draws((3, 4), (6, 4), (6, 2), seed=8)
+
+    def sentence(seed: int, length: int) -> tuple[Tensor, Tensor, Tensor, int]:
+        query, key, value = draws((3, 4), (6, 4), (6, 2), seed=seed)
+        return query, key, value, length
+
+    ordinary, last = [sentence(6, 4), sentence(7, 2)], sentence(8, 2)
+    query, key = last[:2]
     query[:, 0], query[0] = 0, torch.tensor([1e5, 0.0, 0.0, 0.0])
     key[:, 0] = torch.tensor([-1e5, -1e5, 0.0, 0.0, 0.0, 0.0])
-    return [*ordinary, (query, key, value, 2)]
+    return [*ordinary, last]
 
 
 PADDING: Exercise[[Tensor, Tensor, Tensor, int]] = Exercise(
