@@ -233,6 +233,17 @@ def masked_energy(fill):
     return answer
 
 
+def filled(number):
+    """2b.3 as its solution has it, with another score for the padding."""
+
+    def padded(query, key, value, length):
+        scores = query @ key.T / query.shape[-1] ** 0.5
+        scores[:, length:] = number
+        return torch.softmax(scores, dim=-1) @ value
+
+    return padded
+
+
 def pair_by_pair(state, J, h):
     n = len(h)
     pairs = sum(J[i, j] * state[:, i] * state[:, j] for i in range(n) for j in range(i))
@@ -277,6 +288,7 @@ RIGHT = {
     "1.3 row by row": ("1.3", lambda s, v: merged_at_the_end((s[k, :] for k in range(s.size(0))), v)),
     "1.5 by bisection, float32": ("1.5", bisection),
     "2a.1 with the lowest number": ("2a.1", lowest),
+    "2b.3 with the lowest number": ("2b.3", filled(torch.finfo(torch.float32).min)),
     "2c.5 with -w": ("2c.5", lambda x, w: features(x, -w)),
     "2c.5 in another order": ("2c.5", lambda x, w: features(x, w.flip(0))),
     "2c.5 with other signs": ("2c.5", lambda x, w: -features(x, w)),
@@ -417,6 +429,11 @@ REVIEWED = [
     ("2b.2", "swapped maps", lambda q, k, a, b, v: torch.tanh((q @ b.T)[:, None] + k @ a.T) @ v),
     ("2b.3", "inverted mask", lambda q, k, v, n: torch.softmax(q @ k[n:].T / q.shape[-1] ** 0.5, -1) @ v[n:]),
     ("2b.3", "no scale", lambda q, k, v, n: torch.softmax(q @ k[:n].T, -1) @ v[:n]),
+    ("2b.3", "-1e9", filled(-1e9)),
+    ("2b.3", "-1e9", filled(-1e4)),
+    ("2b.3", "-1e9", filled(-100.0)),
+    ("2b.3", "-1e9", filled(-20.0)),
+    ("2b.3", "-1e9", lambda q, k, v, n: torch.softmax(q @ k.T / 2 - 1e9 * (torch.arange(len(k)) >= n), -1) @ v),
     ("2c.2", "number of heads", lambda q, k, v, h: per_head(q, k, v, h, h**0.5)),
     ("2c.4", "wrap-around", lambda s, t: cross_entropy(s, torch.cat([t[1:], t[:1]]))),
     ("2c.5", "sum, with -w", lambda x, w: features(x, -w) * len(w) ** 0.5),

@@ -180,13 +180,27 @@ def _spoiled(query: Tensor, key: Tensor, value: Tensor, length: int, inside: flo
     return torch.softmax(torch.where(real, scores, inside), -1) @ value
 
 
+def _padded_inputs() -> list[tuple[Tensor, Tensor, Tensor, int]]:
+    """Two ordinary sentences, and one where a query's scores with both words lie billions below those with the padding."""
+    ordinary = [(*draws((3, 4), (6, 4), (6, 2), seed=seed), length) for seed, length in ((6, 4), (7, 2))]
+    query, key, value = draws((3, 4), (6, 4), (6, 2), seed=8)
+    query[:, 0], query[0] = 0, torch.tensor([1e5, 0.0, 0.0, 0.0])
+    key[:, 0] = torch.tensor([-1e5, -1e5, 0.0, 0.0, 0.0, 0.0])
+    return [*ordinary, (query, key, value, 2)]
+
+
 PADDING: Exercise[[Tensor, Tensor, Tensor, int]] = Exercise(
     reference=_padded,
-    inputs=lambda: [(*draws((3, 4), (6, 4), (6, 2), seed=seed), length) for seed, length in ((6, 4), (7, 2))],
+    inputs=_padded_inputs,
     mistakes={
         "zero scores": Mistake(
             "A score of 0 is a score like any other and gets weight. The padding's scores must be minus infinity.",
             lambda q, k, v, n: _spoiled(q, k, v, n, 0.0),
+        ),
+        "-1e9": Mistake(
+            "A score of -1e9, or of -100, is a score like any other: where those of the words are lower, the padding wins. "
+            "Use minus infinity.",
+            lambda q, k, v, n: _spoiled(q, k, v, n, -1e9),
         ),
         "mask afterwards": Mistake(
             "You removed the padding after the softmax: the weights that are left do not sum to one.",
