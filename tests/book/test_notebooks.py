@@ -117,6 +117,7 @@ FLAT = {path.stem for path in PAGES} - {
     "03a_associative_memory",
     "03b_attention_is_a_gradient_step",
     "03c_flatland",
+    "03d_energy_attention",
 }
 """Pages that are still in one layer."""
 every_layered_page = pytest.mark.parametrize(
