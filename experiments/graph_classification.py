@@ -45,8 +45,13 @@ from attnlib.message_passing import GraphAttention, edges_mask
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 MODELS = ("attention", "mean", "sum", "pairs", "marked", "two_kinds")
-TOLD = ("pairs", "marked", "two_kinds")
+CONTROL = "mean_of_pairs"
+"""As ``pairs``, with queries that are zero for good: only the numbers for the kinds weigh. See ``graph_verdicts.py``."""
+TOLD = ("pairs", "marked", "two_kinds", CONTROL)
 """Models whose scores are told the kind of each pair."""
+ALL_PAIRS = ("pairs", "two_kinds", CONTROL)
+AVERAGES = ("mean", "sum", CONTROL)
+"""Models whose queries are zero for good."""
 
 SETTINGS = {
     "nodes": 16,
@@ -99,7 +104,7 @@ def edges_of(joined: Tensor, model: str) -> tuple[Tensor, Tensor]:
     """
     n = joined.shape[-1]
     kind = joined + (1 if model == "two_kinds" else 2) * torch.eye(n, dtype=torch.int64)
-    graph, target, source = (kind >= (0 if model in ("pairs", "two_kinds") else 1)).nonzero(as_tuple=True)
+    graph, target, source = (kind >= (0 if model in ALL_PAIRS else 1)).nonzero(as_tuple=True)
     return torch.stack([n * graph + source, n * graph + target]), kind[graph, target, source]
 
 
@@ -120,7 +125,7 @@ class Classifier(nn.Module):
         self.model = model
         if model in TOLD:
             self.bias = nn.Parameter(torch.zeros(settings["rounds"], settings["heads"], 3))
-        elif model != "attention":
+        if model in AVERAGES:
             for mixer in self.mixers:
                 nn.init.zeros_(mixer.to_query.weight).requires_grad_(False)
 
@@ -137,15 +142,14 @@ class Classifier(nn.Module):
         return self.out(x)[:, 0]
 
 
-def train_communities(model: str, rate: float, seed: int, steps: int, settings: dict[str, object]) -> dict[str, object]:
-    """One run: accuracies on graphs for choosing and for testing, and how far the odds are from the exact ones."""
+def trained(model: str, rate: float, seed: int, steps: int, settings: dict[str, object]) -> "Classifier":
+    """A network after ``steps`` steps on graphs that are drawn anew at each."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(1000 + seed)
     net = Classifier(settings["features"], settings, model)
     parameters = [p for p in net.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(parameters, rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps)
-    found: dict[str, object] = {"model": model, "rate": rate, "seed": seed, "steps": steps}
     for _ in range(steps):
         labels, joined, shown = graphs(settings["batch"], settings, generator)
         logits = net(shown.flatten(0, 1), *edges_of(joined, net.model))
@@ -154,7 +158,14 @@ def train_communities(model: str, rate: float, seed: int, steps: int, settings: 
         loss.backward()
         optimiser.step()
         schedule.step()
+    return net
+
+
+def train_communities(model: str, rate: float, seed: int, steps: int, settings: dict[str, object]) -> dict[str, object]:
+    """One run: accuracies on graphs for choosing and for testing, and how far the odds are from the exact ones."""
+    net = trained(model, rate, seed, steps, settings)
     chosen, tested = measure(net, 1, settings), measure(net, 2, settings)
+    found: dict[str, object] = {"model": model, "rate": rate, "seed": seed, "steps": steps}
     return found | {"chosen_by": chosen["accuracy"], "accuracy": tested["accuracy"], "excess": tested["excess"]}
 
 
