@@ -57,6 +57,12 @@ MIXERS = {
     "free, six heads, one z": {"couplings": "free", "heads": 6, "head_dim": 28, "lengths": "total"},
     "softmax attention, six heads, to its fixed point": {"heads": 6, "head_dim": 15, "iterated": True},
 }
+CONTROLS = {
+    "equilibrium block, one step": {"heads": 6, "head_dim": 15, "iterated": True, "steps": 1},
+    "equilibrium block, eight steps": {"heads": 6, "head_dim": 15, "iterated": True, "steps": 8},
+    "equilibrium block, held": {"heads": 6, "head_dim": 15, "iterated": True, "held": True},
+}
+"""The block of the deep equilibrium model without its fixed point, and with one that is kept: see ``digit_verdicts.py``."""
 NAMES = tuple(MIXERS)
 LONGEST = {name: 1000 for name in NAMES if name not in ("free", "tanh") and not name.endswith("six heads")}
 
@@ -66,12 +72,13 @@ ONE_HEAD = tuple(name for name in NAMES if "six heads" not in name)
 
 def mixer(name: str, settings: dict[str, object]) -> Mixer | Equilibrium:
     """The mixer of a name. With one head nothing is between the tokens and the spins."""
-    given = dict(MIXERS[name])
-    frozen, iterated = given.pop("frozen", False), given.pop("iterated", False)
+    given = dict((MIXERS | CONTROLS)[name])
+    frozen, iterated, steps = given.pop("frozen", False), given.pop("iterated", False), given.pop("steps", None)
+    given.pop("held", None)
     d, (height, width) = settings["d"], settings["patch"]
     if "couplings" not in given:
         attention = SoftmaxAttention(d, **given)
-        return Equilibrium(attention) if iterated else attention
+        return Equilibrium(attention, steps) if iterated else attention
     made = VectorSpinAttention(
         d,
         sites=1 + 64 // (height * width),
@@ -149,7 +156,7 @@ def judged(model: PatchClassifier, test: Images) -> dict[str, object]:
                 "length": digits.rounded(m.square().mean().item()),
                 "feedback": digits.rounded((more.square().sum() / m.square().sum()).sqrt().item()),
             }
-        if isinstance(model.mixer, Equilibrium):
+        if isinstance(model.mixer, Equilibrium) and not model.mixer.steps:
             found["converged"] = digits.rounded(model.mixer.last.double().mean().item())
     return found
 
