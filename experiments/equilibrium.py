@@ -45,7 +45,10 @@ class Equilibrium(nn.Module):
         return self.norm(x + self.attention(state) / 2)
 
     def hold(self, most: float) -> None:
-        """Scale what attention adds, in place, until no error of the last call grows by more than this in a step, about."""
+        """Scale down what attention adds, in place, by as much as an error of the last call grows by more than this in a step.
+
+        Growth is not quite proportional to it, so that it takes some calls; in training there is one after each step.
+        """
         if self.seen is None:
             return
         x, state = self.seen

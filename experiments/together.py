@@ -144,6 +144,10 @@ class Together(nn.Module):
         self.seen = tokens.detach(), state.detach()
         return state
 
+    def stabilise(self, most: float) -> None:
+        """As :meth:`MeanFieldAttention.stabilise`, each run for itself."""
+        self.spins.stabilise(most)
+
     def hold(self, most: float) -> None:
         """As :meth:`Equilibrium.hold`, each run for itself."""
         tokens, state = self.seen

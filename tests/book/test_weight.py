@@ -31,8 +31,12 @@ def test_text_waits_for_one_style_sheet_which_is_there_in_two_seconds_on_slow_4g
     assert all(script.has_attr("defer") for script in scripts)
     assert last_of_the_text(packed(book.html / path), packed(book.html / STYLE)) < READ - DRAWN
     own = [(book.html / path).parent / script["src"].split("?")[0] for script in scripts]
-    letters = sum(file.stat().st_size for file in (book.html / "_static/mathjax").rglob("*.woff")) if html.select(".math") else 0
-    assert packed(book.html / path) + packed(book.html / STYLE) + sum(packed(file.resolve()) for file in own) + letters < 900_000
+    letters = (
+        sum(file.stat().st_size for file in (book.html / "_static/mathjax").rglob("*.woff")) if html.select(".math") else 0
+    )
+    assert (
+        packed(book.html / path) + packed(book.html / STYLE) + sum(packed(file.resolve()) for file in own) + letters < 900_000
+    )
 
 
 @pytest.mark.parametrize("path", CHAPTERS)

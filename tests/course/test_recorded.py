@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnlib.course import recorded
-from attnlib.course.data.recorded import FoldedRuns, lead
+from attnlib.course.data.recorded import Estimate, FoldedRuns, SeededRuns, lead, over_runs
 
 
 def run(name, steps, fold, tested, wrong, stage="final", **more):
@@ -88,3 +88,92 @@ def test_what_is_not_there_is_refused_by_name():
         runs.wrong("c", 10)
     with pytest.raises(ValueError, match="key is 'size'"):
         runs.median("a", 10, "size")
+
+
+def seeded(name, steps, fold, seed, wrong, **more):
+    return run(name, steps, fold, 4, list(range(wrong)), seed=seed, **more)
+
+
+SEEDED = {
+    "settings": {"folds": 2, "seeds": [11, 12]},
+    "runs": [
+        *(seeded("a", 10, fold, seed, fold + 2 * (seed - 11), top=float(seed)) for seed in (12, 11) for fold in (1, 0)),
+        *(seeded("b", 10, fold, seed, 1) for seed in (11, 12) for fold in (0, 1)),
+        *(seeded("b", 5, fold, 11, 1) for fold in (0, 1)),  # one seed is missing
+        *(seeded("c", 10, fold, 0, 4, stage="search") for fold in (0, 1)),
+    ],
+}
+
+
+def test_seeded_runs_are_ordered_by_fold_and_seed():
+    runs = SeededRuns(SEEDED)
+    assert runs.names == ("a", "b")
+    assert (runs.lengths("a"), runs.lengths("b"), runs.lengths("c")) == ((10,), (10,), ())
+    assert runs.misread("a", 10).tolist() == [[0, 0.5], [0.25, 0.75]]
+    assert runs.values("a", 10, "top").tolist() == [[11, 12], [11, 12]]
+    assert runs.mean("a", 10) == over_runs(torch.tensor([[0, 0.5], [0.25, 0.75]], dtype=torch.float64))
+    ahead = runs.ahead("b", "a", 10)
+    assert ahead == over_runs(torch.tensor([[-0.25, 0.25], [0, 0.5]], dtype=torch.float64))
+    assert runs.ahead("a", "b", 10) == Estimate(-ahead.mean, ahead.error, 4)
+
+
+def test_a_run_that_broke_down_has_no_values_and_no_right_answers():
+    broken = SEEDED["runs"][0] | {"wrong": [0, 1, 2, 3], "failed": "too hot"}
+    del broken["top"]
+    runs = SeededRuns(SEEDED | {"runs": [broken, *SEEDED["runs"][1:]]})
+    assert runs.misread("a", 10).tolist() == [[0, 0.5], [0.25, 1]]
+    assert runs.values("a", 10, "top").isnan().tolist() == [[False, False], [False, True]]
+
+
+def test_seeded_runs_refuse_what_is_not_there():
+    for record in ({}, RECORD, SEEDED | {"runs": []}):
+        with pytest.raises(ValueError, match="record has no"):
+            SeededRuns(record)
+    runs = SeededRuns(SEEDED)
+    with pytest.raises(ValueError, match=r"'b' with 5 steps on all folds with all seeds; expected one of 10"):
+        runs.mean("b", 5)
+    with pytest.raises(ValueError, match=r"key is 'wrong'; expected one of .*'top'"):
+        runs.values("a", 10, "wrong")
+
+
+def test_over_runs_of_independent_runs_is_the_usual_standard_error():
+    values = torch.randn(40, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = over_runs(values)
+    assert found.mean == pytest.approx(values.mean().item())
+    assert found.error == pytest.approx(values.std().item() / math.sqrt(40))
+    assert found.errors == pytest.approx(found.mean / found.error)
+    assert over_runs(values.view(8, 5)).error >= found.error
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0, 3.0])
+def test_the_error_over_runs_covers_what_groups_share(shared):
+    """Five groups of five, 4,000 times: the mean is off by its error or less in most of them, whatever a group shares."""
+    draw = torch.Generator().manual_seed(1)
+    values = torch.randn(4000, 5, 5, generator=draw, dtype=torch.float64)
+    values = values + shared * torch.randn(4000, 5, 1, generator=draw, dtype=torch.float64)
+    found = [over_runs(one) for one in values]
+    true = math.sqrt(1 / 25 + shared**2 / 5)
+    typical = math.sqrt(sum(one.error**2 for one in found) / 4000)
+    assert 0.97 < typical / true < 1.25
+    assert sum(abs(one.mean) < 3 * one.error for one in found) > 0.95 * 4000
+
+
+def test_runs_that_agree_are_infinitely_many_errors_from_zero():
+    found = [over_runs(torch.full((3,), value)).errors for value in (0.5, -0.5, 0.0)]
+    assert found == [math.inf, -math.inf, 0.0]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    "values", [torch.zeros(1), torch.zeros(1, 5), torch.zeros(3, 0), torch.zeros(2, 2, 2), torch.tensor(1.0), torch.zeros(0)]
+)
+def test_over_runs_refuses_too_few_and_other_shapes(values):
+    with pytest.raises(ValueError, match="values has shape"):
+        over_runs(values)
+
+
+@pytest.mark.parametrize("values", [torch.zeros(3, dtype=torch.int64), torch.tensor([1.0, math.nan])])
+@pytest.mark.usefixtures("unchecked")
+def test_over_runs_refuses_what_is_no_number(values):
+    with pytest.raises(ValueError, match="values"):
+        over_runs(values)
