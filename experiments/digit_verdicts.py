@@ -1,6 +1,6 @@
 """Which classifier of digits is better, with an error over runs? Five fresh seeds on each fold, rates of every length's own.
 
-    python experiments/digit_verdicts.py [--only NAME ...] [--quick] [--output FILE]
+    python experiments/digit_verdicts.py [--only NAME ...] [--steps N ...] [--quick] [--output FILE]
 
 Folds, patches and classifiers are those of ``digits.py`` and ``vector_spins.py``; every contestant that a page compares is
 here, at every length that a page reports. A run is a seed and a fold, and no seed has served for a choice. On each fold all
@@ -256,6 +256,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every batch of runs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", choices=NAMES, default=list(NAMES), help="some contestants, not all")
+    parser.add_argument("--steps", nargs="+", type=int, choices=digits.STEPS, default=list(digits.STEPS), help="some lengths")
     parser.add_argument("--quick", action="store_true", help="three steps a run; writes no file unless --output names one")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
@@ -276,7 +277,7 @@ def main(arguments: list[str] | None = None) -> None:
         "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "scikit-learn", "attnlib")}},
         "runs": earlier.get("runs", []),
     }
-    plan = [(name, steps) for name, steps in PLAN if name in options.only]
+    plan = [(name, steps) for name, steps in PLAN if name in options.only and steps in options.steps]
     for now in measure(result, plan, settings, options.quick):
         if target:
             target.parent.mkdir(parents=True, exist_ok=True)
