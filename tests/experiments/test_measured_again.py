@@ -5,9 +5,11 @@ right answers and losses within what two processors differ by, not digits.
 """
 
 import associative_capacity
+import digit_verdicts
 import digits
 import energy_attention
 import graph_classification
+import graph_verdicts
 import hidden_chain
 import mean_field_comparison
 import memory_networks
@@ -52,6 +54,27 @@ def test_classifiers_of_digits(script):
         assert again["tested"] == run["tested"]
         assert again["train_loss"] == pytest.approx(run["train_loss"], rel=0.1, abs=0.01), run["name"]
         assert len(set(again["wrong"]) ^ set(run["wrong"])) <= 0.1 * run["tested"], run["name"]
+
+
+def test_classifiers_of_digits_with_seeds():
+    """Made together, measured again one by one."""
+    runs = [run for run in recorded("digit_verdicts")["runs"] if run["stage"] == "final" and "failed" not in run]
+    names = ("no mixer: 64 pixels", "gaussian", "softmax attention, six heads", "free", "random, 25", "tanh")
+    some = [run for run in runs if run["name"] in names]
+    for run in cheapest(some, lambda run: run["steps"], lambda run: run["name"]):
+        job = asked(run, *digit_verdicts.KEYS) | ({"top": run["top"]} if "top" in run else {})
+        again = digit_verdicts.alone(job, digit_verdicts.SETTINGS)
+        assert again["tested"] == run["tested"]
+        assert again["train_loss"] == pytest.approx(run["train_loss"], rel=0.15, abs=0.01), run["name"]
+        assert len(set(again["wrong"]) ^ set(run["wrong"])) <= 0.1 * run["tested"], run["name"]
+
+
+def test_networks_on_graphs_with_seeds():
+    runs = [run for run in recorded("graph_verdicts")["runs"] if run["stage"] == "communities"]
+    for run in cheapest(runs, lambda run: (run["steps"], run["seed"]), lambda run: run["model"]):
+        again = graph_verdicts.run(asked(run, *graph_verdicts.KEYS), graph_verdicts.SETTINGS)
+        assert again["optimum"] == run["optimum"]
+        assert again["accuracy"] == pytest.approx(run["accuracy"], abs=0.004), run
 
 
 def test_energy_attention():
