@@ -117,6 +117,14 @@ def test_seeded_runs_are_ordered_by_fold_and_seed():
     assert runs.ahead("a", "b", 10) == Estimate(-ahead.mean, ahead.error, 4)
 
 
+def test_more_seeds_of_one_are_compared_where_both_have_them():
+    more = [seeded("b", 10, fold, 13, 4) for fold in (0, 1)] + [seeded("b", 10, 0, 14, 4)]  # of 14 a fold is missing
+    runs = SeededRuns(SEEDED | {"runs": SEEDED["runs"] + more})
+    assert (runs.seeds("a", 10), runs.seeds("b", 10)) == ((11, 12), (11, 12, 13))
+    assert runs.misread("b", 10).tolist() == [[0.25, 0.25, 1], [0.25, 0.25, 1]]
+    assert runs.ahead("b", "a", 10) == SeededRuns(SEEDED).ahead("b", "a", 10)
+
+
 def test_a_run_that_broke_down_has_no_values_and_no_right_answers():
     broken = SEEDED["runs"][0] | {"wrong": [0, 1, 2, 3], "failed": "too hot"}
     del broken["top"]

@@ -201,12 +201,12 @@ class FoldedRuns(_Finals):
 class SeededRuns(_Finals):
     """The final runs of a record such as ``recorded("digit_verdicts")``: every name with all seeds on each fold.
 
-    A name has runs of a length where all seeds are there on all folds. On a fold all are tested on the same pictures, so that
-    differences are taken fold by fold. Raises ValueError for a record without such runs; the methods do for a name, a length or
-    a key that is not there.
+    A name has runs of a length where all seeds are there on all folds; it may have more seeds than others. On a fold all are
+    tested on the same pictures, so that differences are taken fold by fold, between runs of the seeds that both have. Raises
+    ValueError for a record without such runs; the methods do for a name, a length or a key that is not there.
 
     >>> runs = SeededRuns(recorded("digit_verdicts"))
-    >>> runs.misread("free", 1000).shape, runs.ahead("free", "random, 2", 1000).runs
+    >>> runs.misread("gaussian", 1000).shape, runs.ahead("binary, none", "gaussian", 1000).runs
     (torch.Size([5, 5]), 25)
     """
 
@@ -217,35 +217,46 @@ class SeededRuns(_Finals):
         folds, seeds = settings.get("folds"), settings.get("seeds")
         if not isinstance(folds, int) or not isinstance(seeds, list) or not isinstance(record.get("runs"), list):
             raise ValueError("record has no runs of seeds on folds; expected one such as recorded('digit_verdicts')")
-        found: dict[tuple[str, int], dict[tuple[int, int], dict[str, Any]]] = {}
+        found: dict[tuple[str, int], dict[int, list[dict[str, Any]]]] = {}
         for run in record["runs"]:
             if run["stage"] == "final":
-                found.setdefault((run["name"], run["steps"]), {})[run["fold"], run["seed"]] = run
-        places = [(fold, seed) for fold in range(folds) for seed in seeds]
-        self._shape = folds, len(seeds)
-        self._runs = {key: [runs[at] for at in places] for key, runs in found.items() if set(runs) >= set(places)}
+                found.setdefault((run["name"], run["steps"]), {}).setdefault(run["seed"], []).append(run)
+        self._runs = {}
+        for key, by_seed in found.items():
+            whole = {seed: sorted(runs, key=lambda run: run["fold"]) for seed, runs in by_seed.items() if len(runs) == folds}
+            if set(whole) >= set(seeds):
+                self._runs[key] = dict(sorted(whole.items()))
         if not self._runs:
             raise ValueError("record has no name with runs of all seeds on all folds")
 
+    def seeds(self, name: str, steps: int) -> tuple[int, ...]:
+        """The seeds of a name's runs of a length. Errors as for the class."""
+        return tuple(self._of(name, steps))
+
     def values(self, name: str, steps: int, key: str) -> Float[Tensor, "folds seeds"]:
         """What the runs recorded under a key, ``[folds, seeds]``; NaN where a run has broken down. Errors as for the class."""
-        runs = self._of(name, steps)
-        known = [run for run in runs if "failed" not in run]
-        if known and any(not isinstance(run.get(key), int | float) for run in known):
+        by_seed = self._of(name, steps)
+        known = [run for runs in by_seed.values() for run in runs if "failed" not in run]
+        if any(not isinstance(run.get(key), int | float) for run in known):
             numbers = [name for name, value in known[0].items() if isinstance(value, int | float)]
             raise ValueError(f"key is {key!r}; expected one of {', '.join(map(repr, numbers))}")
-        found = [math.nan if "failed" in run else float(run[key]) for run in runs]
-        return torch.tensor(found, dtype=torch.float64).view(self._shape)
+        found = [[math.nan if "failed" in run else float(run[key]) for run in runs] for runs in by_seed.values()]
+        return torch.tensor(found, dtype=torch.float64).mT
 
     def misread(self, name: str, steps: int) -> Float[Tensor, "folds seeds"]:
         """The share of pictures that each run misreads, ``[folds, seeds]``. Errors as for the class."""
-        shares = [len(run["wrong"]) / run["tested"] for run in self._of(name, steps)]
-        return torch.tensor(shares, dtype=torch.float64).view(self._shape)
+        return self._misread(name, steps, self.seeds(name, steps))
 
     def mean(self, name: str, steps: int) -> Estimate:
         """The mean share of pictures misread: :func:`over_runs`, groups are folds. Errors as for the class."""
         return over_runs(self.misread(name, steps))
 
     def ahead(self, one: str, other: str, steps: int) -> Estimate:
-        """How much smaller the share is that one misreads than that of another, run by run. Errors as for the class."""
-        return over_runs(self.misread(other, steps) - self.misread(one, steps))
+        """By how much one misreads a smaller share than another, by :func:`over_runs`. Errors as for the class."""
+        theirs = self.seeds(other, steps)
+        both = tuple(seed for seed in self.seeds(one, steps) if seed in theirs)
+        return over_runs(self._misread(other, steps, both) - self._misread(one, steps, both))
+
+    def _misread(self, name: str, steps: int, seeds: tuple[int, ...]) -> Tensor:
+        found = [[len(run["wrong"]) / run["tested"] for run in self._of(name, steps)[seed]] for seed in seeds]
+        return torch.tensor(found, dtype=torch.float64).mT
