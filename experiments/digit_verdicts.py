@@ -84,7 +84,7 @@ PLAN = [
             "gaussian",
         )
     ),
-    *((name, steps) for steps in (MIDDLE, SHORT) for name in (*vector_spins.CONTROLS, ITERATED)),
+    *((name, steps) for steps in (MIDDLE, SHORT) for name in vector_spins.CONTROLS),
     *(
         (name, steps)
         for steps in (MIDDLE, SHORT)
@@ -102,10 +102,11 @@ PLAN = [
             "spherical, none",
         )
     ),
-    ("binary, exact", SHORT),
-    ("spherical, exact", SHORT),
-    *((name, steps) for steps in (MIDDLE, SHORT) for name in ("gaussian, neural", "spherical, neural")),
     (LEARNED, LONG),
+    *((ITERATED, steps) for steps in (MIDDLE, SHORT)),
+    ("binary, exact", SHORT),
+    *((name, steps) for steps in (MIDDLE, SHORT) for name in ("gaussian, neural", "spherical, neural")),
+    ("spherical, exact", SHORT),
 ]
 """Who is trained for how long, in the order in which it is done: the most important first."""
 NAMES = tuple(dict.fromkeys(name for name, _ in PLAN))
