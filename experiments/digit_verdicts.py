@@ -129,6 +129,11 @@ def classifier(name: str, top: float | None) -> nn.Module:
     return model
 
 
+def best_rate(name: str, tried: list[dict], steps: int) -> tuple[float | None, list[float]]:
+    """As ``digits.searched``; the stronger random couplings are, the higher the rates that their maps want."""
+    return digits.searched(name, tried, steps, 100.0 if name in (*RANDOM, MATCHED) else 3.0)
+
+
 def seeds_of(name: str, settings: dict[str, object]) -> list[int]:
     """The seeds of a contestant's final runs."""
     more = MORE if name in (LEARNED, MATCHED, *RANDOM) and settings == SETTINGS else []
@@ -165,7 +170,7 @@ def due(runs: list[dict], plan: list[tuple[str, int]], settings: dict[str, objec
         tried = [run for run in mine[name] if run["stage"] == "search"] + known(name)
         best, rates = None, []
         for steps in (SHORT, length):
-            best, rates = digits.searched(name, tried, steps)
+            best, rates = best_rate(name, tried, steps)
             if best is None:
                 break
         if best is None:

@@ -275,14 +275,14 @@ def right(runs: list[dict]) -> float:
     return 1 - sum(len(r["wrong"]) for r in runs) / sum(r["tested"] for r in runs)
 
 
-def searched(name: str, runs: list[dict], length: int = SEARCH) -> tuple[float | None, list[float]]:
+def searched(name: str, runs: list[dict], length: int = SEARCH, highest: float = 3) -> tuple[float | None, list[float]]:
     """The best rate so far at a length, and the rates still to be tried: the grid, then on where the best is at its edge.
 
-    The grid of a longer search is the best rate of the short one and its neighbours.
+    It goes on below ``highest``. The grid of a longer search is the best rate of the short one and its neighbours.
     """
     grid = RATES
     if length > SEARCH:
-        short, missing = searched(name, runs)
+        short, missing = searched(name, runs, highest=highest)
         if short is None:
             return None, []
         grid = tuple(float(f"{short * factor:.0e}") for factor in (1 / 3, 1, 3))
@@ -293,7 +293,7 @@ def searched(name: str, runs: list[dict], length: int = SEARCH) -> tuple[float |
         return None, missing
     best = max(sorted(tried), key=lambda rate: right(tried[rate]))
     for edge, factor in ((max(tried), 3), (min(tried), 1 / 3)):
-        if best == edge and 1e-4 < best * factor < 3:
+        if best == edge and 1e-4 < best * factor < highest:
             beyond = best * factor
             return None, [float(f"{beyond:.0e}")]
     return best, []

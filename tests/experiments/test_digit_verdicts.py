@@ -29,7 +29,7 @@ def test_the_record_is_what_the_script_asks_for():
         finals = [run for run in runs if (run["stage"], run["name"], run["steps"]) == ("final", name, steps)]
         tried = [run for run in runs if (run["stage"], run["name"]) == ("search", name)] + verdicts.searches(name)
         assert (name, steps) in verdicts.PLAN
-        assert {run["rate"] for run in finals} == {digits.searched(name, tried, steps)[0]}
+        assert {run["rate"] for run in finals} == {verdicts.best_rate(name, tried, steps)[0]}
         seeds = verdicts.seeds_of(name, verdicts.SETTINGS)
         assert {(run["fold"], run["seed"]) for run in finals} == {(fold, seed) for fold in range(5) for seed in seeds}
 
