@@ -54,7 +54,7 @@ def test_random_couplings_have_the_largest_eigenvalue_that_is_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.sweep(0.3)
+@pytest.mark.sweep(0.2)
 @pytest.mark.parametrize("name", [name for name in verdicts.NAMES if name not in COSTLY])
 @pytest.mark.usefixtures("unchecked")
 def test_runs_made_together_are_those_made_one_by_one(name):
