@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnlib.course import recorded
-from attnlib.course.data.recorded import Estimate, FoldedRuns, SeededRuns, lead, over_runs
+from attnlib.course.data.recorded import FoldedRuns, lead
+from attnlib.course.data.seeds import Estimate, SeededRuns, over_runs
 
 
 def run(name, steps, fold, tested, wrong, stage="final", **more):

@@ -401,7 +401,7 @@ def public():
     for name in (*course.LIBRARY, "course.models", "course.data"):
         package = importlib.import_module(f"attnlib.{name}")
         things |= {key: getattr(package, key) for key in package.__all__}
-    for name in ("attnlib.course.data.stories", "attnlib.course.data.recorded"):
+    for name in ("attnlib.course.data.stories", "attnlib.course.data.recorded", "attnlib.course.data.seeds"):
         module = importlib.import_module(name)
         things |= {key: thing for key, thing in vars(module).items() if key[0] != "_" and defined_in(module, thing)}
     things = {name: thing for name, thing in things.items() if inspect.isfunction(thing) or inspect.isclass(thing)}
