@@ -57,15 +57,19 @@ def test_classifiers_of_digits(script):
 
 
 def test_classifiers_of_digits_with_seeds():
-    """Made together, measured again one by one."""
+    """Made together, measured again one by one.
+
+    Not attention: at the rate that is best for it, a change of its parameters by 1e-7 before training moves the loss after 300
+    steps by a tenth. That its first steps are the same is tested beside the script.
+    """
     runs = [run for run in recorded("digit_verdicts")["runs"] if run["stage"] == "final" and "failed" not in run]
-    names = ("no mixer: 64 pixels", "gaussian", "softmax attention, six heads", "free", "random, 25", "tanh")
+    names = ("no mixer: 64 pixels", "gaussian", "free", "random, 2", "random, 25", "random, as learned", "tanh")
     some = [run for run in runs if run["name"] in names]
     for run in cheapest(some, lambda run: run["steps"], lambda run: run["name"]):
         job = asked(run, *digit_verdicts.KEYS) | ({"top": run["top"]} if "top" in run else {})
         again = digit_verdicts.alone(job, digit_verdicts.SETTINGS)
         assert again["tested"] == run["tested"]
-        assert again["train_loss"] == pytest.approx(run["train_loss"], rel=0.15, abs=0.01), run["name"]
+        assert again["train_loss"] == pytest.approx(run["train_loss"], rel=0.1, abs=0.01), run["name"]
         assert len(set(again["wrong"]) ^ set(run["wrong"])) <= 0.1 * run["tested"], run["name"]
 
 
