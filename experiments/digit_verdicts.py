@@ -26,16 +26,13 @@ What was predicted before the runs stands in ``predictions.md``.
 
 import argparse
 import datetime
-import json
-import platform
 import statistics
-import sys
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import digits
+import records
 import together
 import torch
 import vector_spins
@@ -46,6 +43,7 @@ from attnlib.course import recorded
 from attnlib.course.models import teach_labels
 from attnlib.mean_field import symmetric_couplings
 
+TITLE = "Classifiers of handwritten digits with errors over runs: five seeds on each of five folds"
 RESULTS = digits.RESULTS.with_name("digit_verdicts.json")
 SETTINGS = {"folds": 5, "seeds": [11, 12, 13, 14, 15], "search_seeds": [0, 1, 2], "hold": 0.8}
 SHORT, MIDDLE, LONG = digits.STEPS
@@ -280,27 +278,16 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = SETTINGS | ({"seeds": [11], "search_seeds": [0]} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)
-    earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
-    if earlier.get("settings") != settings:
-        earlier = {}
+    earlier = records.earlier(target, settings)
     result = {
-        "name": "digit_verdicts",
-        "title": "Classifiers of handwritten digits with errors over runs: five seeds on each of five folds",
-        "command": " ".join(["python experiments/digit_verdicts.py", *(sys.argv[1:] if arguments is None else arguments)]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "quick": options.quick,
+        **records.head("digit_verdicts", TITLE, arguments, options.quick, records.versions("torch", "scikit-learn", "attnlib")),
         "seeds": "the run of seed s and fold f draws its parameters and its batches from seed 1000 s + f",
         "settings": settings,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "scikit-learn", "attnlib")}},
         "runs": earlier.get("runs", []),
     }
     plan = [(name, steps) for name, steps in PLAN if name in options.only and steps in options.steps]
     for now in measure(result, plan, settings, options.quick):
-        if target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_suffix(".partial")
-            partial.write_text(json.dumps(now) + "\n", encoding="utf-8")
-            partial.replace(target)
+        records.write(now, target)
 
 
 if __name__ == "__main__":

@@ -21,18 +21,14 @@ Every run is written to attnlib/course/data/results/digits.json as soon as it is
 
 import argparse
 import contextlib
-import datetime
-import json
 import math
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import joblib
+import records
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -43,6 +39,7 @@ from attnlib.course.data import Images, digits
 from attnlib.course.models import PatchClassifier, teach_labels
 from attnlib.mean_field import Binary, Gaussian, MeanFieldAttention, Spherical, flat_couplings, symmetric_couplings
 
+TITLE = "Handwritten digits by mean-field attention and by a softmax block"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "digits.json"
 SETTINGS = {"patch": [2, 4], "d": 10, "batch": 32, "most": 0.95, "tolerance": 1e-4, "max_steps": 60, "folds": 5}
 PRIORS = {"gaussian": lambda d: Gaussian(1.0, d), "spherical": Spherical, "binary": lambda d: Binary()}
@@ -418,29 +415,18 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     settings = SETTINGS | ({"folds": 3} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)
-    earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
-    if earlier.get("settings") != settings:
-        earlier = {}
+    earlier = records.earlier(target, settings)
     result = {
-        "name": "digits",
-        "title": "Handwritten digits by mean-field attention and by a softmax block",
-        "command": " ".join(["python experiments/digits.py", *(sys.argv[1:] if arguments is None else arguments)]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "quick": options.quick,
+        **records.head("digits", TITLE, arguments, options.quick, records.versions("torch", "scikit-learn", "attnlib")),
         "seeds": "the run of fold f draws its parameters and its batches from seed f; the folds are those of Images.fold",
         "settings": settings,
         "parameters": {name: free_parameters(classifier(name, settings)) for name in NAMES},
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "scikit-learn", "attnlib")}},
         "runs": earlier.get("runs", []),
         "film": earlier.get("film"),
         "bounds": earlier.get("bounds", []),
     }
     for now in measure(result, options.only, options.quick, options.jobs):
-        if target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_suffix(".partial")
-            partial.write_text(json.dumps(now) + "\n", encoding="utf-8")
-            partial.replace(target)
+        records.write(now, target)
 
 
 if __name__ == "__main__":

@@ -29,20 +29,20 @@ The file is written after every run. Where it is already there, with the same se
 """
 
 import argparse
-import datetime
 import functools
 import json
-import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
+import records
 import torch
 from torch import Tensor, nn
 
 from attnlib.mean_field import exact_ising
 from attnlib.message_passing import GraphAttention, edges_mask
 
+TITLE = "Attention on graphs against mean aggregation: communities with a known optimum, and the karate club"
+PACKAGES = ("torch", "numpy", "attnlib")
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 MODELS = ("attention", "mean", "sum", "pairs", "marked", "two_kinds")
 CONTROL = "mean_of_pairs"
@@ -246,20 +246,6 @@ def jobs(settings: dict[str, object]) -> list[tuple[str, str, float, int, int]]:
     ]
 
 
-def earlier(target: Path | None, settings: dict[str, object]) -> dict[str, list[dict[str, object]]]:
-    """The runs that a file already holds, if they were made with the same settings by the same versions."""
-    if target is not None and target.exists():
-        found = json.loads(target.read_text(encoding="utf-8"))
-        if found["settings"] == settings and found["versions"] == versions():
-            return {"communities": found["communities"], "karate": found["karate"]}
-    return {"communities": [], "karate": []}
-
-
-def versions() -> dict[str, str]:
-    """What the numbers may depend on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("torch", "numpy", "attnlib")}}
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run what is missing, and write the file after each run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -269,7 +255,9 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS
     target = options.output or (None if options.quick else RESULTS / "graph_classification.json")
-    runs = earlier(target, settings)
+    by = records.versions(*PACKAGES)
+    before = records.earlier(target, settings, by)
+    runs = {task: before.get(task, []) for task in ("communities", "karate")}
     optimum = measure(Classifier(settings["features"], settings, "mean"), 2, settings)
     for task, *job in jobs(settings):
         if any([run[key] for key in ("model", "rate", "seed", "steps")] == job for run in runs[task]):
@@ -278,19 +266,12 @@ def main(arguments: list[str] | None = None) -> None:
         runs[task].append(train(*job, settings))
         print(task, runs[task][-1], file=sys.stderr, flush=True)
         result = {
-            "name": "graph_classification",
-            "title": "Attention on graphs against mean aggregation: communities with a known optimum, and the karate club",
-            "command": "python experiments/graph_classification.py" + (" --quick" if options.quick else ""),
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "quick": options.quick,
+            **records.head("graph_classification", TITLE, arguments, options.quick, by),
             "settings": settings,
-            "versions": versions(),
             "optimum": {key: optimum[key] for key in ("optimum", "expected", "alone")},
             **runs,
         }
-        if target is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        records.write(result, target, indent=1)
 
 
 if __name__ == "__main__":

@@ -16,17 +16,17 @@ in ``predictions.md``.
 """
 
 import argparse
-import datetime
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import graph_classification as graphs
+import records
 import torch
 
 from attnlib.course import recorded
 
+TITLE = "Networks on graphs with errors over seeds and graphs: communities, and the karate club"
 RESULTS = graphs.RESULTS / "graph_verdicts.json"
 MODELS = (*graphs.MODELS, graphs.CONTROL)
 SHORT = ("attention", "mean", "sum", "pairs", graphs.CONTROL)
@@ -126,26 +126,15 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS
     target = options.output or (None if options.quick else RESULTS)
-    earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
-    if earlier.get("settings") != settings:
-        earlier = {}
+    earlier = records.earlier(target, settings)
     result = {
-        "name": "graph_verdicts",
-        "title": "Networks on graphs with errors over seeds and graphs: communities, and the karate club",
-        "command": "python experiments/graph_verdicts.py" + (" --quick" if options.quick else ""),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "quick": options.quick,
+        **records.head("graph_verdicts", TITLE, arguments, options.quick, records.versions(*graphs.PACKAGES)),
         "seeds": "run s draws its parameters from seed s, its graphs from 1000 + s, and is tested on graphs from 10000 + s",
         "settings": settings,
-        "versions": graphs.versions(),
         "runs": earlier.get("runs", []),
     }
     for now in measure(result, settings):
-        if target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_suffix(".partial")
-            partial.write_text(json.dumps(now) + "\n", encoding="utf-8")
-            partial.replace(target)
+        records.write(now, target)
 
 
 if __name__ == "__main__":

@@ -18,19 +18,17 @@ The file is written after every run. Where it is already there, with the same se
 """
 
 import argparse
-import datetime
-import json
-import platform
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
+import records
 import torch
 from torch import Tensor, nn
 
 from attnlib.attention import rotary_places
 from attnlib.message_passing import GraphAttention, edges_mask, forward_backward, window_edges
 
+TITLE = "Attention on a hidden Markov chain: its distance from the exact posterior, by rounds, edges and length"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 MODELS = (("near", 1), ("near", 2), ("near", 4), ("all", 1), ("all", 2), ("unordered", 2))
 SETTINGS = {
@@ -188,20 +186,6 @@ def jobs(settings: dict[str, object]) -> list[tuple[str, int, float, int, int]]:
     ]
 
 
-def earlier(target: Path | None, settings: dict[str, object]) -> list[dict[str, object]]:
-    """The runs that a file already holds, if they were made with the same settings by the same versions."""
-    if target is not None and target.exists():
-        found = json.loads(target.read_text(encoding="utf-8"))
-        if found["settings"] == settings and found["versions"] == versions():
-            return found["runs"]
-    return []
-
-
-def versions() -> dict[str, str]:
-    """What the numbers may depend on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("torch", "numpy", "attnlib")}}
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run what is missing, and write the file after each run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -211,27 +195,22 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS
     target = options.output or (None if options.quick else RESULTS / "hidden_chain.json")
-    runs, seen, counted = earlier(target, settings), windows(settings), counting(settings)
+    by = records.versions("torch", "numpy", "attnlib")
+    runs = records.earlier(target, settings, by).get("runs", [])
+    seen, counted = windows(settings), counting(settings)
     for job in jobs(settings):
         if any(tuple(run[key] for key in ("model", "rounds", "rate", "seed", "steps")) == job for run in runs):
             continue
         runs.append(train(*job, settings))
         print(runs[-1], file=sys.stderr, flush=True)
         result = {
-            "name": "hidden_chain",
-            "title": "Attention on a hidden Markov chain: its distance from the exact posterior, by rounds, edges and length",
-            "command": "python experiments/hidden_chain.py" + (" --quick" if options.quick else ""),
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "quick": options.quick,
+            **records.head("hidden_chain", TITLE, arguments, options.quick, by),
             "settings": settings,
-            "versions": versions(),
             "windows": seen,
             "counting": counted,
             "runs": runs,
         }
-        if target is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        records.write(result, target, indent=1)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,11 @@ The file is written after every beta. Where it is already there, with the same s
 """
 
 import argparse
-import datetime
-import json
-import platform
-import sys
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
+import records
 import torch
 from torch import Tensor
 
@@ -35,6 +31,7 @@ from attnlib.mean_field import (
     tap,
 )
 
+TITLE = "Mean-field theories of spin glasses against enumeration"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 THEORIES: dict[str, Callable[..., MeanField]] = {"naive": naive_mean_field, "tap": tap, "adaptive_tap": adaptive_tap}
 BETAS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -75,20 +72,6 @@ def row(beta: float, settings: dict[str, object]) -> dict[str, object]:
     return found
 
 
-def earlier(target: Path | None, settings: dict[str, object]) -> list[dict[str, object]]:
-    """The rows that a file already holds, if it was measured with the same settings by the same versions."""
-    if target is None or not target.exists():
-        return []
-    before = json.loads(target.read_text(encoding="utf-8"))
-    same = before.get("settings") == settings and before.get("versions") == versions()
-    return before["rows"] if same else []
-
-
-def versions() -> dict[str, str]:
-    """What a row depends on beside its settings."""
-    return {"python": platform.python_version(), **{p: version(p) for p in ("torch", "attnlib")}}
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every row."""
     parser = argparse.ArgumentParser(description="Mean-field theories against enumeration, from weak to strong coupling.")
@@ -100,26 +83,19 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = SETTINGS | ({"n": 6, "systems": 3} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS / "mean_field_comparison.json")
-    rows = {one["beta"]: one for one in earlier(target, settings)}
-    given = sys.argv[1:] if arguments is None else arguments
+    by = records.versions("torch", "attnlib")
+    rows = {one["beta"]: one for one in records.earlier(target, settings, by).get("rows", [])}
     for beta in BETAS[::4] if options.quick else BETAS:
         rows[beta] = rows.get(beta) or row(beta, settings)
         medians = {name: torch.tensor(rows[beta][name]["m_error"]).median().item() for name in THEORIES}
         print(f"beta {beta}: median errors {', '.join(f'{name} {error:.2g}' for name, error in medians.items())}", flush=True)
         result = {
-            "name": "mean_field_comparison",
-            "title": "Mean-field theories of spin glasses against enumeration",
-            "command": " ".join(["python experiments/mean_field_comparison.py", *given]),
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "quick": options.quick,
+            **records.head("mean_field_comparison", TITLE, arguments, options.quick, by),
             "seeds": "system s draws its couplings, then its fields, from seed s, s = 0, 1, ..., systems - 1",
             "settings": settings,
-            "versions": versions(),
             "rows": [rows[beta] for beta in sorted(rows)],
         }
-        if target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        records.write(result, target, indent=1)
     if target:
         print(f"written to {target}")
 

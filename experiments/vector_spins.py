@@ -17,17 +17,13 @@ Every run is written to its file in attnlib/course/data/results as soon as it is
 """
 
 import argparse
-import datetime
-import json
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import digits
+import records
 import torch
 import torch.nn.functional as F
 from equilibrium import Equilibrium
@@ -38,6 +34,7 @@ from attnlib.course.data import Images
 from attnlib.course.models import PatchClassifier, teach_labels
 from attnlib.free_energy import VectorSpinAttention
 
+TITLE = "Handwritten digits by vector spins, with couplings learned or made from the tokens"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "vector_spins.json"
 SETTINGS = {"patch": [2, 4], "d": 10, "batch": 32, "max_steps": 100, "folds": 5}
 
@@ -248,28 +245,17 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     settings = SETTINGS | ({"folds": 3} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)
-    earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
-    if earlier.get("settings") != settings:
-        earlier = {}
+    earlier = records.earlier(target, settings)
     result = {
-        "name": "vector_spins",
-        "title": "Handwritten digits by vector spins, with couplings learned or made from the tokens",
-        "command": " ".join(["python experiments/vector_spins.py", *(sys.argv[1:] if arguments is None else arguments)]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "quick": options.quick,
+        **records.head("vector_spins", TITLE, arguments, options.quick, records.versions("torch", "scikit-learn", "attnlib")),
         "seeds": "the run of fold f draws its parameters and its batches from seed f; the folds are those of Images.fold",
         "settings": settings,
         "parameters": {name: free_parameters(classifier(name, settings)) for name in NAMES},
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "scikit-learn", "attnlib")}},
         "runs": earlier.get("runs", []),
         "film": earlier.get("film"),
     }
     for now in measure(result, options.only, options.quick):
-        if target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_suffix(".partial")
-            partial.write_text(json.dumps(now) + "\n", encoding="utf-8")
-            partial.replace(target)
+        records.write(now, target)
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def claims(body: str) -> str:
         for found in _CLAIM.finditer(shown[0]):
             line = re.sub(r' style="[^"]*"', "", found[0])  # what a notebook brings along because it has no style sheet
             line = re.sub(r"\$([^$]+)\$", r'<span class="math notranslate nohighlight">\\(\1\\)</span>', line)
-            (key if found["key"] or next(seen) < 3 else other).append(line)
+            (key if next(seen) < 3 or found["key"] else other).append(line)
         if len(other) > (1 if key else 2):
             summary = f"<summary>{len(other)} {'more ' if key else ''}checks</summary>"
             other = [f'<details class="checks">{summary}', *other, "</details>"]

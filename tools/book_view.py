@@ -88,7 +88,7 @@ def prove(doctree: nodes.document) -> None:
     prepared: list[nodes.Node] = []
     for cell in code_cells(doctree, reading.PROOF):
         source, results = cell[0], cell[1:]
-        for block in source.findall(nodes.literal_block):
+        for block in list(source.findall(nodes.literal_block)):
             text = reading.without_sentences(block.astext())
             block.replace_self(nodes.literal_block(text, text, **block.attributes))
         if not results:
@@ -99,6 +99,8 @@ def prove(doctree: nodes.document) -> None:
         prepared = []
         cell.children = []
         cell += [*results, html(CODE.format(PROVING)), source, html("</details>")]
+    if prepared:
+        raise reading.PageError(f"no claim follows what prepares a proof:\n{prepared[0].astext()[:200]}")
 
 
 def wait(doctree: nodes.document) -> None:

@@ -108,11 +108,6 @@ def claims_asked(cell: Any) -> list[str | None]:
     return [first.value if isinstance(first, ast.Constant) else None for first in firsts]
 
 
-def rank(id: str) -> tuple[str | int, ...]:
-    """What claims are ordered by: 3.9 before 3.10, and 3.10a, which came later, between 3.10 and 3.11."""
-    return tuple(int(part) if part.isdigit() else part for part in re.findall(r"\d+|[a-z]", id))
-
-
 def claims_shown(cell: Any) -> list[Shown]:
     """The claims in a cell's outputs."""
     texts = [o.get("text", "") if o.output_type == "stream" else o.get("data", {}).get("text/plain", "") for o in cell.outputs]

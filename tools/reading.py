@@ -81,7 +81,7 @@ def without_sentences(source: str) -> str:
     code = source.encode()
     calls = [node for node in ast.walk(course.syntax(source)) if isinstance(node, ast.Call)]
     said = [call.args[1] for call in calls if getattr(call.func, "id", "") == "claim" and len(call.args) > 1]
-    for part in sorted(said, key=lambda part: -part.lineno):
+    for part in sorted(said, key=lambda part: (part.lineno, part.col_offset), reverse=True):
         begin, end = starts[part.lineno - 1] + part.col_offset, starts[part.end_lineno - 1] + part.end_col_offset
         code = code[:begin] + '"\u2026"'.encode() + code[end:]
     return code.decode()

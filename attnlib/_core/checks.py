@@ -219,7 +219,7 @@ def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def _kind(thing: object) -> str:
-    """What it is, in some words; of an array how large, not what is in it."""
+    """What it is, in some words; of an array its shape, not what is in it."""
     shape = getattr(thing, "shape", None)
-    said = f"{thing!r:.40}" if shape is None else f"an array {list(shape)}"
+    said = f"of shape {list(shape)}" if isinstance(shape, tuple) and shape else f"{thing!r:.40}"
     return f"{said} ({type(thing).__name__})"

@@ -356,8 +356,9 @@ def test_code_above_the_last_blank_line_stays_open(source, count):
 
 
 def test_sentences_of_claims_leave_the_code_of_a_proof():
-    source = 'é = "β"; claim("9.1", r"One "\n      "two.", é, below=2)\nclaim("9.2", "Three.", 1,\n      below=2, key=True)\n'
-    left = 'é = "β"; claim("9.1", "…", é, below=2)\nclaim("9.2", "…", 1,\n      below=2, key=True)\n'
+    first = 'é = "β"; claim("9.1", r"One "\n      "two.", é, below=2)\n'
+    source = first + 'claim("9.2", "Three.", 1); claim("9.3", "Four.", 1,\n      key=True)\n'
+    left = 'é = "β"; claim("9.1", "…", é, below=2)\nclaim("9.2", "…", 1); claim("9.3", "…", 1,\n      key=True)\n'
     assert reading.without_sentences(source) == left
 
 

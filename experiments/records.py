@@ -1,0 +1,43 @@
+"""What the records of long measurements have in common: a head, what was measured before, a file that is whole or as it was."""
+
+import datetime
+import json
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """What the numbers may depend on: the version of Python and of these packages."""
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def earlier(target: Path | None, settings: object, by: dict[str, str] | None = None) -> dict[str, Any]:
+    """What a file already holds, if it was measured with the same settings, and by the same versions where some are given."""
+    if target is None or not target.exists():
+        return {}
+    found = json.loads(target.read_text(encoding="utf-8"))
+    return found if found.get("settings") == settings and by in (None, found.get("versions")) else {}
+
+
+def head(name: str, title: str, arguments: list[str] | None, quick: bool, by: dict[str, str]) -> dict[str, Any]:
+    """The beginning of a record: what it is called, how it is made again, when it was made, and by which versions."""
+    return {
+        "name": name,
+        "title": title,
+        "command": " ".join([f"python experiments/{name}.py", *(sys.argv[1:] if arguments is None else arguments)]),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "quick": quick,
+        "versions": by,
+    }
+
+
+def write(result: dict[str, Any], target: Path | None, indent: int | None = None) -> None:
+    """Write a record, if there is a place for it; who stops it meanwhile finds the file as it was."""
+    if target:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        partial.write_text(json.dumps(result, indent=indent) + "\n", encoding="utf-8")
+        partial.replace(target)
