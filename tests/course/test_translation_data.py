@@ -253,6 +253,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.slow
 def test_sentences_translated_and_aligned_by_hand(corpus):
     said = {" ".join(pair.source): pair for pair in corpus.train + corpus.validation + corpus.test}
     for german, (english, drawn) in BY_HAND.items():
@@ -390,6 +391,7 @@ def test_nobody_does_anything_to_the_same_word():
             assert len(stems) == len(nouns), pair
 
 
+@pytest.mark.slow
 def test_three_german_words_mean_something_else_in_small_letters(corpus):
     """The boy and young, the shop and invite; all others can be typed in any case, and ``Vocabulary.encode`` finds them."""
     german, english = ({word for pair in corpus.train for word in getattr(pair, side)} for side in ("source", "target"))
@@ -397,6 +399,7 @@ def test_three_german_words_mean_something_else_in_small_letters(corpus):
     assert not {word for word in english if word != word.lower() in english}
 
 
+@pytest.mark.slow
 def test_a_sentence_as_it_is_written_is_understood(corpus):
     words = Vocabulary(pair.source for pair in corpus.train)
     numbers = words.encode(tokenize("Den jungen Hund sucht ein Junge im Laden.", lower=False), any_case=True)
@@ -426,6 +429,7 @@ def test_any_speaker_obeys(seed):
             assert "nominative" in {case for case, _ in readings(subject)}
 
 
+@pytest.mark.slow
 def test_the_corpus_is_large_distinct_and_deterministic(corpus):
     pairs = corpus.train + corpus.validation + corpus.test
     assert len(pairs) == 24_000
@@ -438,6 +442,7 @@ def test_the_corpus_is_large_distinct_and_deterministic(corpus):
     assert generate_pairs(300, seed=1) != generate_pairs(300, seed=2)
 
 
+@pytest.mark.slow
 def test_splits_share_no_sentence(corpus):
     for side in ("source", "target"):
         parts = [{getattr(pair, side) for pair in part} for part in (corpus.train, corpus.validation, corpus.test)]

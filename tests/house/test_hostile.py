@@ -94,6 +94,7 @@ def broken_modules(entry: Entry) -> Iterator[Attempt]:
             yield Attempt(entry, f"{name} is NaN", (), REFUSE if whole else EITHER, make)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("entry", entry_points(), ids=lambda entry: entry.name)
 def test_hostile_calls(entry, request):
     before = torch.is_warn_always_enabled()
