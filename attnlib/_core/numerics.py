@@ -18,6 +18,8 @@ from attnlib._core.values import in_forward_mode, refuted, verdict
 
 COLD = 1e20
 """Beyond this inverse temperature a fused kernel's product of beta and a score may overflow; the explicit formula does not."""
+STEEP = 2.0**-7
+"""Rounding of ``beta`` times a score beyond which a fused kernel does not differentiate: see :func:`is_steep`."""
 
 
 def widened(tensor: Tensor) -> Tensor:
@@ -185,11 +187,12 @@ def attention_average(
     """Average the values with the weights. The rows of an opened mask are left to :meth:`Mask.close`.
 
     Torch's fused attention where it can be used. The explicit formula where it is asked for (it differentiates more than
-    once), in forward mode, which a fused kernel does not know, and at the temperatures and widths where one fails.
+    once), in forward mode, which a fused kernel does not know, and at the temperatures, widths and scores where one fails.
     """
     beta, dropout = beta if isinstance(beta, Tensor) else float(beta), float(dropout)
     extreme = refuted(lambda: (beta < COLD).all()) if isinstance(beta, Tensor) else not 0 < beta < COLD
-    if explicit or extreme or value.shape[-1] == 0 or in_forward_mode():
+    explicit = explicit or extreme or value.shape[-1] == 0 or in_forward_mode()
+    if explicit or (_differentiates(query, key, value) and is_steep(query, key, beta)):
         weights = attention_weights_of(query, key, beta, seen, score_bias)
         weights = drop(weights, dropout) if dropout else weights
         return (weights.to(widened(value).dtype) @ widened(value)).to(value.dtype)
@@ -208,6 +211,26 @@ def attention_average(
         field = column(beta) * score_bias.to(query.dtype)
         mask = field if mask is None else torch.where(mask, field, -math.inf)
     return fused(query, key, value, mask, causal, scale, dropout).to(kept)
+
+
+def is_steep(query: Tensor, key: Tensor, beta: Scalar) -> bool:
+    """Whether ``beta`` times a score can be so large that its last digit is no small change of a weight.
+
+    For its gradient a fused kernel computes the weights a second time, from scores that are rounded anew, and with the
+    sum of the first time: weights that no longer sum to one, and infinity where a score's last digit is large.
+    """
+
+    def gentle() -> bool:
+        largest = [torch.linalg.vector_norm(tensor.detach(), math.inf) for tensor in (query, key) if tensor.numel()]
+        hottest = beta.detach().abs().amax() if isinstance(beta, Tensor) else beta
+        score = math.prod(float(one) for one in largest) * query.shape[-1] * float(hottest)
+        return score * torch.finfo(widened(query).dtype).eps <= STEEP
+
+    return refuted(gentle)
+
+
+def _differentiates(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def kept(value: Tensor, moving: Tensor, done: Tensor) -> Tensor:

@@ -231,6 +231,18 @@ def test_attention_differentiates(beta, mask, how):
 
 
 @pytest.mark.double
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e4, 1e6, 1e8])
+def test_weights_sum_to_one_in_the_gradient_too(scale, dtype):
+    """What comes back to all values together is what went out, however large the scores. A fused kernel gives infinity."""
+    rng = torch.Generator().manual_seed(0)
+    query, key, value, out = (torch.randn(2, 1, 100, 8, generator=rng, dtype=dtype) for _ in range(4))
+    leaves = [(scale * query).requires_grad_(), (scale * key).requires_grad_(), value.requires_grad_()]
+    slopes = torch.autograd.grad((attend(*leaves) * out).sum(), leaves)
+    close(slopes[2].sum(-2), out.sum(-2), atol=0.05)
+    assert all(slope.isfinite().all() for slope in slopes)
+
+
 def test_attention_differentiates_in_beta_and_scores_in_everything():
     leaves = tuple(t.requires_grad_() for t in inputs((2,), 2, 3, 2, 2, seed=0))
     beta = torch.tensor([[0.4], [1.7]], dtype=torch.float64, requires_grad=True)
