@@ -96,7 +96,7 @@ class GraphAttention(Mixer):
             edge_index = edge_index.to(device, copy=True)
         self.register_buffer("edge_index", edge_index)
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any) -> None:
         """A saved graph may have any number of edges; where none was saved the module keeps its own."""
         saved = state_dict.get(prefix + "edge_index", self.edge_index)
         if saved is not None:
@@ -104,7 +104,7 @@ class GraphAttention(Mixer):
         if saved is not None and (self.edge_index is None or self.edge_index.shape != saved.shape):
             beside = next((kept for kept in (self.edge_index, *self.parameters()) if kept is not None), saved)
             self.edge_index = torch.empty_like(saved, device=beside.device)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
+        super()._load_from_state_dict(state_dict, prefix, *rest, **named)
 
     def forward(
         self,
