@@ -116,6 +116,7 @@ def test_keeps_the_measures_of_a_page(path):
 FLAT = {path.stem for path in PAGES} - {
     "01_softmax_limits",
     "02a_scaled_dot_product",
+    "02b_translation",
     "03a_associative_memory",
     "03b_attention_is_a_gradient_step",
     "03c_flatland",
