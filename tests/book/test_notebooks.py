@@ -203,6 +203,14 @@ def test_title_carries_the_number_of_the_file(path):
 
 
 @every_page
+def test_sections_are_numbered_in_order(path):
+    prose = "\n".join(cell.source for cell in course.read(path).cells if cell.cell_type == "markdown")
+    found = [int(number) for number in re.findall(r"^## (\d+)\. ", prose, re.MULTILINE)]
+    assert found == list(range(1, len(found) + 1))
+    assert len(found) >= 3
+
+
+@every_page
 def test_begins_with_title_generated_line_and_set_up(path):
     nb = course.read(path)
     assert nb.cells[0].source.startswith("# ")
