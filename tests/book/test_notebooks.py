@@ -117,6 +117,7 @@ FLAT = {path.stem for path in PAGES} - {
     "01_softmax_limits",
     "02a_scaled_dot_product",
     "02b_translation",
+    "02c_hops_and_heads",
     "03a_associative_memory",
     "03b_attention_is_a_gradient_step",
     "03c_flatland",
