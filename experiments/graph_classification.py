@@ -38,6 +38,7 @@ import records
 import torch
 from torch import Tensor, nn
 
+from attnlib.course.data.graphs import planted_graphs
 from attnlib.mean_field import exact_ising
 from attnlib.message_passing import GraphAttention, edges_mask
 
@@ -80,12 +81,10 @@ QUICK |= {"karate_steps": 5, "karate_seeds": 2, "karate_rates": [0.01]}
 def graphs(count: int, settings: dict[str, object], generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Labels ``[count, n]``, joined or not ``[count, n, n]``, and what the nodes show ``[count, n, d]``."""
     n, d = settings["nodes"], settings["features"]
-    labels = 2.0 * torch.randint(2, (count, n), generator=generator) - 1
-    chance = torch.where(labels[:, :, None] == labels[:, None], settings["inside"], settings["between"])
-    joined = (torch.rand(count, n, n, generator=generator) < chance).triu(1)
+    labels, joined = planted_graphs(count, n, inside=settings["inside"], between=settings["between"], generator=generator)
     shown = torch.randn(count, n, d, generator=generator)
     shown[..., 0] += settings["strength"] * labels
-    return labels, joined | joined.mT, shown
+    return labels, joined, shown
 
 
 def best(joined: Tensor, shown: Tensor, settings: dict[str, object]) -> Tensor:

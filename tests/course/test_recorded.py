@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from attnlib.course import recorded
 from attnlib.course.data.recorded import FoldedRuns, lead
-from attnlib.course.data.seeds import Estimate, SeededRuns, over_runs
+from attnlib.course.data.seeds import Estimate, PairedRuns, SeededRuns, over_runs
 
 
 def run(name, steps, fold, tested, wrong, stage="final", **more):
@@ -143,6 +143,39 @@ def test_seeded_runs_refuse_what_is_not_there():
         runs.mean("b", 5)
     with pytest.raises(ValueError, match=r"key is 'wrong'; expected one of .*'top'"):
         runs.values("a", 10, "wrong")
+
+
+def paired(model, steps, seed, right, stage="graphs"):
+    return {"stage": stage, "model": model, "steps": steps, "seed": seed, "right": right}
+
+
+PAIRED = [
+    *(paired(model, 10, seed, right) for seed, model, right in [(2, "a", 0.5), (1, "a", 0.25), (1, "b", 0.5), (2, "b", 1.0)]),
+    *(paired("a", 5, seed, 0.125) for seed in (1, 2, 3)),
+    paired("a", 10, 3, 0.75),  # of seed 3 a model is missing
+    paired("a", 10, 4, 0.75, stage="club"),
+]
+
+
+def test_paired_runs_are_those_of_the_seeds_that_all_models_have():
+    runs = PairedRuns({"runs": PAIRED}, "graphs")
+    assert (runs.names, runs.seeds, runs.lengths("a"), runs.lengths("b")) == (("a", "b"), (1, 2), (5, 10), (10,))
+    assert runs.values("a", 10, "right").tolist() == [0.25, 0.5]
+    assert runs.mean("b", 10, "right") == over_runs(torch.tensor([0.5, 1.0], dtype=torch.float64))
+    assert runs.difference("b", "a", 10, "right") == over_runs(torch.tensor([0.25, 0.5], dtype=torch.float64))
+    whole = PairedRuns({"runs": [*PAIRED, paired("b", 10, 3, 0.0)]}, "graphs")
+    assert whole.values("b", 10, "right").tolist() == [0.5, 1, 0]
+
+
+def test_paired_runs_refuse_what_is_not_there():
+    for record, task, count in (({}, "graphs", 0), ({"runs": PAIRED}, "none", 0), ({"runs": PAIRED}, "club", 1)):
+        with pytest.raises(ValueError, match=f"record has {count} whole seeds of {task!r}"):
+            PairedRuns(record, task)
+    runs = PairedRuns({"runs": PAIRED}, "graphs")
+    with pytest.raises(ValueError, match="'b' with 5 steps on all seeds; expected one of 10"):
+        runs.values("b", 5, "right")
+    with pytest.raises(ValueError, match=r"key is 'wrong'; expected one of .*'right'"):
+        runs.mean("a", 10, "wrong")
 
 
 def test_over_runs_of_independent_runs_is_the_usual_standard_error():

@@ -132,3 +132,48 @@ class SeededRuns(Finals):
     def _misread(self, name: str, steps: int, seeds: tuple[int, ...]) -> Tensor:
         found = [[len(run["wrong"]) / run["tested"] for run in self._of(name, steps)[seed]] for seed in seeds]
         return torch.tensor(found, dtype=torch.float64).mT
+
+
+class PairedRuns(Finals):
+    """The runs of one task in a record such as ``recorded("graph_verdicts")``: every name from the same seeds.
+
+    Runs of a seed share what they learn from and what they are tested on, so that differences are taken seed by seed. A seed
+    counts where all names have all their lengths; so a record that is not finished gives whole seeds. Raises ValueError for a
+    record without two of them; the methods do for a name, a length or a key that is not there.
+
+    >>> from attnlib.course import recorded
+    >>> runs = PairedRuns(recorded("graph_verdicts"), "karate")
+    >>> len(runs.seeds), runs.values("mean", 100, "accuracy").shape
+    (100, torch.Size([100]))
+    >>> runs.difference("sum", "attention", 100, "accuracy").errors > 5
+    True
+    """
+
+    complete = "seeds"
+
+    def __init__(self, record: Mapping[str, Any], task: str) -> None:
+        found: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
+        for run in record.get("runs", []):
+            if run.get("stage") == task:
+                found.setdefault((run["model"], run["steps"]), {})[run["seed"]] = run
+        shared = set.intersection(*(set(by_seed) for by_seed in found.values())) if found else set()
+        if len(shared) < 2:
+            raise ValueError(f"record has {len(shared)} whole seeds of {task!r}; expected two or more")
+        self.seeds = tuple(sorted(shared))
+        self._runs = {key: [by_seed[seed] for seed in self.seeds] for key, by_seed in found.items()}
+
+    def values(self, name: str, steps: int, key: str) -> Float[Tensor, "seeds"]:
+        """What the runs recorded under a key, ``[seeds]``. Errors as for the class."""
+        runs = self._of(name, steps)
+        if not isinstance(runs[0].get(key), int | float):
+            numbers = [name for name, value in runs[0].items() if isinstance(value, int | float)]
+            raise ValueError(f"key is {key!r}; expected one of {', '.join(map(repr, numbers))}")
+        return torch.tensor([run[key] for run in runs], dtype=torch.float64)
+
+    def mean(self, name: str, steps: int, key: str) -> Estimate:
+        """The mean of a key and its error, by :func:`over_runs`. Errors as for the class."""
+        return over_runs(self.values(name, steps, key))
+
+    def difference(self, one: str, other: str, steps: int, key: str) -> Estimate:
+        """What one has more of than another, seed by seed, by :func:`over_runs`. Errors as for the class."""
+        return over_runs(self.values(one, steps, key) - self.values(other, steps, key))
