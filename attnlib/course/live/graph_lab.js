@@ -145,7 +145,7 @@ function render({ model, el }) {
 
   /* Query, then a line for each neighbour: its score, its weight, its value; last what is gathered. */
   function lines(width) {
-    const { neighbours, query, scores, weights, values, mix } = readout, left = 168, cell = (width - left) / WIDTH;
+    const { neighbours, query, scores, weights, values, mix } = readout, left = 180, cell = (width - left) / WIDTH;
     const strip = (numbers, top) => {
       const most = Math.max(...numbers.map(Math.abs), 1e-12);
       return [
@@ -161,11 +161,11 @@ function render({ model, el }) {
     table.setAttribute("height", last + 30);
     return [
       text("name", 0, 12, "query"), ...strip(query, 0),
-      text("", 0, 33, "from"), text("", 84, 33, "score", "end"), text("", 94, 33, "weight"), text("", left, 33, "value"),
+      text("", 0, 33, "from"), text("", 98, 33, "score", "end"), text("", 106, 33, "weight"), text("", left, 33, "value"),
       ...neighbours.flatMap((j, k) => [
-        text("word", 0, top(k) + 11, `node ${j}`), text("word", 84, top(k) + 11, tenth(scores[k]), "end"),
-        kit.svg("rect", { class: "weight", x: 94, y: top(k), width: 62 * weights[k], height: 14 }),
-        kit.svg("rect", { class: "frame", x: 94, y: top(k), width: 62, height: 14 }),
+        text("word", 0, top(k) + 11, `node ${j}`), text("word", 98, top(k) + 11, tenth(scores[k]), "end"),
+        kit.svg("rect", { class: "weight", x: 106, y: top(k), width: 62 * weights[k], height: 14 }),
+        kit.svg("rect", { class: "frame", x: 106, y: top(k), width: 62, height: 14 }),
         ...strip(values[k], top(k)),
       ]),
       text("name", 0, last + 12, "gathered"), ...strip(mix, last),
