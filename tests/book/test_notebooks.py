@@ -123,6 +123,7 @@ FLAT = {path.stem for path in PAGES} - {
     "03c_flatland",
     "03d_energy_attention",
     "05b_where_z_sticks",
+    "06a_attention_on_graphs",
 }
 """Pages that are still in one layer."""
 every_layered_page = pytest.mark.parametrize(
