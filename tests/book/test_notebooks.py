@@ -122,6 +122,7 @@ FLAT = {path.stem for path in PAGES} - {
     "03b_attention_is_a_gradient_step",
     "03c_flatland",
     "03d_energy_attention",
+    "05a_vector_spin_free_energy",
     "05b_where_z_sticks",
     "06a_attention_on_graphs",
 }

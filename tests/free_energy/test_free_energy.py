@@ -141,6 +141,32 @@ def test_it_never_tries_what_is_not_inside_and_keeps_it(monkeypatch):
 
 
 @pytest.mark.double
+def test_no_step_goes_up_and_some_would_have(monkeypatch):
+    """The potential never rises on the way, also where a full step inside the domain would raise it by more than five."""
+    import attnlib.free_energy.minimise as descent
+
+    rises, refused = [], []
+    followed = descent.Descent.followed
+
+    def watched(self, tolerance):
+        state = followed(self, tolerance)
+        rises.append((state.potential - self.potential).max().item())
+        trial = self.z + self.length.unsqueeze(-1) * self.step
+        known = self.potential < 1e9  # not at the start, where nothing is known yet
+        at = descent.factorised(torch.diag_embed(trial) + self.minus_J, self.h, trial, squared=self.squared)
+        refused.append((at.potential - self.potential)[known & at.inside & ~self.finished])
+        return state
+
+    monkeypatch.setattr(descent.Descent, "followed", watched)
+    J, h = couplings(40, 6, seed=1), 0.3 * normal(40, 6, 4, seed=2)
+    largest = torch.linalg.eigvalsh(J)[:, -1:]
+    start = largest + 10 ** normal(40, 1, seed=3) * (0.1 + normal(40, 6, seed=4).abs())
+    assert saddle_point(J, h, beta=5.0, start=start).converged.all()
+    assert max(rises) < 1e-9
+    assert torch.cat(refused).max() > 5
+
+
+@pytest.mark.double
 def test_a_sample_does_not_depend_on_who_else_is_in_the_batch():
     g = torch.tensor([0.1, 1.0, 5.0, 20.0], dtype=torch.float64)
     J, h = couplings(4, 9) * g[:, None, None], normal(4, 9, 3)

@@ -223,6 +223,17 @@ def test_couplings_begin_with_the_largest_eigenvalue_that_is_asked_for():
     close(0.7 * mixer.strength.detach(), torch.full((2,), 0.3, dtype=torch.float64), atol=1e-12)
 
 
+def test_couplings_of_few_sites_begin_with_a_smaller_eigenvalue():
+    """The edge is that of many sites; the docstring gives the mean and the spread for nine."""
+    torch.manual_seed(0)
+    drawn = VectorSpinAttention(1, heads=400, head_dim=1, sites=9, beta=1.0, dtype=torch.float64).couplings.detach()
+    J = (drawn + drawn.mT) / 2
+    J.diagonal(dim1=-2, dim2=-1).zero_()
+    tops = torch.linalg.eigvalsh(J)[:, -1]
+    assert abs(tops.mean() - 0.38) < 0.01  # three standard errors
+    assert abs(tops.std() - 0.06) < 0.01
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_the_parts_refuse():
     x = normal(2, 5, 6)
