@@ -123,6 +123,7 @@ FLAT = {path.stem for path in PAGES} - {
     "03c_flatland",
     "03d_energy_attention",
     "05a_vector_spin_free_energy",
+    "04a_mean_field_tap",
     "05b_where_z_sticks",
     "06a_attention_on_graphs",
 }
