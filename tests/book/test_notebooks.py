@@ -125,6 +125,7 @@ FLAT = {path.stem for path in PAGES} - {
     "05a_vector_spin_free_energy",
     "04a_mean_field_tap",
     "05b_where_z_sticks",
+    "05c_vector_spin_attention",
     "06a_attention_on_graphs",
 }
 """Pages that are still in one layer."""
