@@ -38,7 +38,7 @@ import records
 import torch
 from torch import Tensor, nn
 
-from attnlib.course.data.graphs import planted_graphs
+from attnlib.course.data import planted_graphs
 from attnlib.mean_field import exact_ising
 from attnlib.message_passing import GraphAttention, edges_mask
 

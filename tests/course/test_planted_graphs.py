@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attnlib.course.data.graphs import planted_graphs
+from attnlib.course.data import planted_graphs
 
 
 def test_nodes_are_joined_as_often_as_their_sides_say():

@@ -1,5 +1,6 @@
 """Generated data with known answers, and loaders for real files."""
 
+from attnlib.course.data.graphs import planted_graphs
 from attnlib.course.data.images import Images, digits, mnist, read_idx
 from attnlib.course.data.translation import (
     Corpus,
@@ -24,6 +25,7 @@ __all__ = [
     "generate_pairs",
     "make_batch",
     "mnist",
+    "planted_graphs",
     "read_idx",
     "read_parallel",
     "read_tab_separated",
