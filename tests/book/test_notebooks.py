@@ -127,6 +127,7 @@ FLAT = {path.stem for path in PAGES} - {
     "05b_where_z_sticks",
     "05c_vector_spin_attention",
     "06a_attention_on_graphs",
+    "06b_beliefs_and_attention",
 }
 """Pages that are still in one layer."""
 every_layered_page = pytest.mark.parametrize(
