@@ -94,9 +94,22 @@ def visible(cell: Any) -> int:
     return open_lines(cell.source) if course.has_tag(cell, FOLDED) else len(cell.source.splitlines())
 
 
+class _Apart(ast.NodeTransformer):
+    """Comprehensions as generators: from Python 3.12 on the others lend their own names to what stands around them."""
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(node.elt, node.generators))
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(node.elt, node.generators))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators))
+
+
 def names(source: str) -> tuple[set[str], set[str]]:
     """The names that code binds at its top level, and those that it, its functions included, looks up there."""
-    top = symtable.symtable(ast.unparse(course.syntax(source)), "cell", "exec")
+    top = symtable.symtable(ast.unparse(_Apart().visit(course.syntax(source))), "cell", "exec")
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     read = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
     inner = list(top.get_children())
