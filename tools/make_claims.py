@@ -19,8 +19,8 @@ INTRODUCTION = """\
 
 A claim is a sentence with a number in it, and the program that measures the number stands next to the sentence. This page
 lists them all: what holds, what was measured when the pages were last run, and the bound that it must meet. A claim's number
-leads to the cell that checks it. The key claims, those that a section is about, are marked. Claims stand here in the order of
-the pages, and a number is a name: it stays with its claim when others come before it, so numbers do not always count up.
+leads to the cell that checks it. The key claims, those that a section is about, are marked. Numbers ascend in the order of the
+pages. A number is a name: it stays with its claim, and a claim that comes later has the number before it and a letter.
 
 Δ is the largest deviation of many numbers from those expected. The last digits of a measured value depend on the machine; the
 bound holds on all of them.

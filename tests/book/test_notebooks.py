@@ -113,43 +113,15 @@ def test_keeps_the_measures_of_a_page(path):
 # Two layers: argument and proof
 
 
-FLAT = {path.stem for path in PAGES} - {
-    "01_softmax_limits",
-    "02a_scaled_dot_product",
-    "02b_translation",
-    "02c_hops_and_heads",
-    "03a_associative_memory",
-    "03b_attention_is_a_gradient_step",
-    "03c_flatland",
-    "03d_energy_attention",
-    "04a_mean_field_tap",
-    "04b_deep_implicit_attention",
-    "04c_one_spin_reads_digits",
-    "05a_vector_spin_free_energy",
-    "04a_mean_field_tap",
-    "05b_where_z_sticks",
-    "05c_vector_spin_attention",
-    "06a_attention_on_graphs",
-    "06b_beliefs_and_attention",
-}
-"""Pages that are still in one layer."""
-every_layered_page = pytest.mark.parametrize(
-    "path", [path for path in PAGES if path.stem not in FLAT], ids=lambda path: path.stem
-)
-
-
 @every_page
 def test_cells_of_a_page_are_short(path):
-    if path.stem in FLAT:
-        assert statistics.median(map(lines_of_code, course.code_cells(course.read(path)))) <= 8
-        return
     visible = [n for cell in course.code_cells(course.read(path)) if (n := reading.visible(cell))]
     assert max(visible) <= 14
     assert statistics.median(visible) <= 8
     assert sum(visible) <= 150
 
 
-@every_layered_page
+@every_page
 def test_claims_are_made_in_proofs_and_in_nothing_else(path):
     """A proof makes claims, or prepares the proof below it; it draws nothing."""
     cells = [cell for cell in course.read(path).cells if not course.has_tag(cell, "generated")]
@@ -163,7 +135,7 @@ def test_claims_are_made_in_proofs_and_in_nothing_else(path):
             assert not (claims and reading.is_figure(cell))
 
 
-@every_layered_page
+@every_page
 def test_the_argument_needs_no_proof(path):
     """What stands open, and what is drawn, reads no name that only a proof has bound."""
     shown: set[str] = set()
@@ -178,7 +150,7 @@ def test_the_argument_needs_no_proof(path):
             proved -= bound
 
 
-@every_layered_page
+@every_page
 def test_a_live_figure_comes_early(path):
     """In the first fifth of its page, by words; code that is not folded counts with its lines as ten words each."""
     nb = course.read(path)
@@ -462,6 +434,18 @@ def test_sentences_of_claims_stand_alone(path):
         assert not LEANS.match(claim.sentence), claim
         assert not IN_LETTERS.search(re.sub(r"\$[^$]*\$", "", claim.sentence)), claim
     assert len({claim.sentence for claim in shown}) == len(shown)
+
+
+def place(id):
+    """Chapter, number and letter of a claim: 3.10a comes after 3.10 and before 3.11."""
+    chapter, number, letter = re.fullmatch(r"(\d+)\.(\d+)([a-z]?)", id).groups()
+    return int(chapter), int(number), letter
+
+
+def test_numbers_of_claims_ascend_through_the_pages():
+    ids = [id for path in PAGES for cell in course.code_cells(course.read(path)) for id in course.claims_asked(cell)]
+    assert len(ids) > 500
+    assert ids == sorted(ids, key=place)
 
 
 @every_page

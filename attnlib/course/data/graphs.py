@@ -17,6 +17,9 @@ def planted_graphs(
         inside, between: the chance that two nodes of one side are joined, and two of different sides.
         generator: where random numbers come from; default torch's own.
 
+    Returns:
+        The sides ``[count, n]``, and who is joined ``[count, n, n]``.
+
     Raises:
         ValueError: counts that are not integers of at least 1, chances outside 0 and 1.
 
