@@ -502,6 +502,7 @@ def test_sanitizer_masks_what_was_measured_and_nothing_else():
 
     reference = masked("3.2", "a sentence", "1.2e-08", "< 1e-06")
     assert masked("3.2", "a sentence", "0.5", "< 1e-06") == reference
+    assert masked("3.2a", "a sentence", "0.5", "< 1e-06") == masked("3.2a", "a sentence", "1", "< 1e-06")
     for other in [("3.3", "a sentence", "1", "< 1e-06"), ("3.2", "another", "1", "< 1e-06"), ("3.2", "a sentence", "1", "< 2")]:
         assert all(one != two for one, two in zip(masked(*other), reference, strict=True))
     assert masked("3.2", "a sentence", "0.5", "< 1e-06", True) == masked("3.2", "a sentence", "−2 × 10⁻⁸", "< 1e-06", True)

@@ -68,7 +68,7 @@ def graded(tmp_path_factory, handed_in):
     build.write(FIRST, folder)
     pack, out = folder / "teacher" / FIRST.name, folder / "out"
     hand_in(build.student(FIRST, solved=True), build.student(FIRST), folder / "submissions", pack, handed_in)
-    assert grade_submissions.main([str(pack), str(folder / "submissions"), str(out), "--seed", "5", "--seconds", "2"]) == 0
+    assert grade_submissions.main([str(pack), str(folder / "submissions"), str(out), "--seed", "5", "--seconds", "6"]) == 0
     return Class(out)
 
 

@@ -20,6 +20,7 @@ def test_the_record_has_every_run_at_the_rates_of_its_searches():
     )
 
 
+@pytest.mark.slow
 def test_what_is_made_is_kept(tmp_path, monkeypatch):
     target = tmp_path / "new folder" / "result.json"
     bounds.main(["--quick", "--output", str(target)])
@@ -35,6 +36,7 @@ def test_what_is_made_is_kept(tmp_path, monkeypatch):
     assert made[0]["seed"] == 0
 
 
+@pytest.mark.slow
 def test_the_way_of_the_module_is_the_one_that_was_measured():
     torch.manual_seed(0)
     settings = bounds.SETTINGS
