@@ -70,6 +70,7 @@ def test_the_order_of_memories_means_nothing(m, hops, seed):
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("mask", [None, torch.tensor([True, False, True])])
 @pytest.mark.double
+@pytest.mark.sweep(1)
 def test_hops_differentiate(mask, keep):
     leaves = inputs((2,), 3, 2, 2, 3, grad=True)
 

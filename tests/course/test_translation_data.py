@@ -144,6 +144,7 @@ PLURAL_FORMS = INFINITIVES | {plural for plural, _ in MODALS.values()} | {"sind"
 TIMES_FIRST = [tuple(word for word, _ in time) for time in TIMES["fronted"]]
 
 
+@pytest.mark.slow
 def test_the_verb_stands_second_after_a_time():
     fronted = [pair for pair in sampled() if any(pair.source[: len(time)] == time for time in TIMES_FIRST)]
     assert len(fronted) > 400
@@ -326,6 +327,7 @@ def test_many_sentences_begin_with_an_object():
     assert {"mich", "ihn", "mir", "ihm", "ihr"} <= {topic[0] for topic in topics}
 
 
+@pytest.mark.slow
 def test_the_form_of_the_words_says_who_acts():
     """A topic that can be a subject stands before a subject that cannot be an object: only one reading is left."""
     decided_by = {"topic": 0, "subject": 0}

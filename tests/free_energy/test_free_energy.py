@@ -417,6 +417,7 @@ def test_two_spins_of_three_components():
 
 @pytest.mark.double
 @pytest.mark.parametrize(("d", "chains"), [(4, 600), (16, 600), pytest.param(64, 300, marks=pytest.mark.whole)])
+@pytest.mark.slow
 def test_six_spins_against_samples(d, chains):
     """The error of the saddle point is the predicted 1/D, within the error bars of the samples."""
     J, directions = couplings(6), normal(6, 2, seed=3)

@@ -141,6 +141,7 @@ def test_the_jacobian_is_the_derivative_of_the_update(batch, n, m, beta, seed):
 
 
 @pytest.mark.double
+@pytest.mark.slow
 def test_a_small_error_shrinks_by_the_largest_eigenvalue():
     memory = normal(4, 3, scale=0.8)
     fixed = descend(lambda s: hopfield_energy(s, memory), normal(1, 3, seed=1), steps=300).states[-1]

@@ -45,6 +45,7 @@ def test_only_what_passes_the_bound_is_taken_off():
 
 @pytest.mark.double
 @pytest.mark.parametrize("symmetries", SYMMETRIES)
+@pytest.mark.slow
 def test_it_differentiates_twice(symmetries):
     raw = normal(2, 3, 3, 2, 2).requires_grad_()
 

@@ -40,6 +40,7 @@ def errors(theory, J, h, beta):
 
 @pytest.mark.double
 @pytest.mark.parametrize("beta", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+@pytest.mark.slow
 def test_the_order_of_the_theories_in_twenty_glasses(beta):
     """Each theory leaves out a higher power of the coupling than the one before, up to the transition."""
     J, h = glasses(20, 10)

@@ -214,6 +214,7 @@ def derivatives(function, h):
 
 @pytest.mark.double
 @pytest.mark.parametrize(("field", "damping"), [(0.0, 0.0), (0.0, 0.3), (0.4, 0.0)])
+@pytest.mark.slow
 def test_responses_on_a_tree_are_covariances(field, damping):
     """Without fields the messages are settled before the first sweep, and yet they know how fields would move them."""
     J, h = coupled(TREE), torch.zeros(5, dtype=torch.float64)
@@ -228,6 +229,7 @@ def test_responses_on_a_tree_are_covariances(field, damping):
 
 
 @pytest.mark.double
+@pytest.mark.slow
 def test_derivatives_where_loops_are_and_in_a_batch():
     """Against differences; the first sample is settled from the start."""
     J = coupled([*TREE, (0, 4)])
@@ -271,6 +273,7 @@ def test_what_does_not_settle_is_reported():
     close(found.beliefs.sum(-1), torch.ones(12, dtype=torch.float64), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_damping_settles_what_swings():
     """Four spins that all want to differ: the messages swing for ever; with half of the old one in each they settle."""
     J = -1 * (1 - torch.eye(4, dtype=torch.float64))

@@ -71,6 +71,7 @@ def test_the_penalty_is_the_squared_norm_on_average(dtype):
 
 
 @pytest.mark.double
+@pytest.mark.slow
 def test_the_penalty_differentiates_twice_also_through_the_solution():
     def penalty(A, b):
         def function(z):
