@@ -41,6 +41,11 @@ class Equations:
             return first
         return torch.cat([first, self.prior.covariance(field).flatten(-3)], -1)
 
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """How many numbers of a state are magnetisations, and how many are local covariances, which have a size of their own."""
+        return (self.k,) if self.reaction is not None else (self.k, self.k * self.d)
+
     def image(self, state: Tensor) -> Tensor:
         """The right side of the equations, ``[*batch, state]``."""
         V, field = self.local(state)
@@ -159,7 +164,13 @@ def solved(
     """The solution of the equations with its response and the evidence."""
     first = equations.start(start)
     found = fixed_point(
-        equations.image, first, step=equations.step, tolerance=tolerance, max_steps=max_steps, on_failure=on_failure
+        equations.image,
+        first,
+        step=equations.step,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        parts=equations.parts,
+        on_failure=on_failure,
     )
     state = found.solution
     chi, V, least = equations.response(state)

@@ -15,8 +15,10 @@ from attnlib._core.convergence import OnFailure
 from attnlib._core.systems import System, check_system
 from attnlib._core.values import refuted
 from attnlib.mean_field.equations import Equations, ReactionOf, solved
+from attnlib.mean_field.gaussian import factorised, precision_of
 from attnlib.mean_field.priors import Binary, Prior, check_prior
 from attnlib.mean_field.records import MeanField
+from attnlib.mean_field.vectors import Gaussian
 
 
 def naive_mean_field(
@@ -45,7 +47,7 @@ def naive_mean_field(
         prior: what a spin is; default ``Binary()``.
         start: magnetisations to start from, broadcast to ``[*batch, n]``; default the answer to the fields alone.
             Those of binary spins lie between -1 and 1.
-        tolerance: largest residual, times one plus the largest magnetisation; default the dtype's precision to the power 2/3.
+        tolerance: largest residual, times the largest magnetisation met on the way; default the dtype's precision to the power 2/3.
         max_steps: steps allowed to each system.
         on_failure: a system that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
             and residual; or ``"warn"``, and its best state is returned, marked.
@@ -55,7 +57,7 @@ def naive_mean_field(
 
     Raises:
         ValueError: shapes that do not fit, non-finite entries, mixed dtypes, asymmetric or self-coupled J, ``beta <= 0``,
-            another prior, settings out of range.
+            another prior, settings out of range, Gaussian spins with couplings that are too strong for them to have a state.
 
     >>> naive_mean_field(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([0.5, 0.0])).m
     tensor([0.5629, 0.2742])
@@ -150,5 +152,7 @@ def _solve(
             raise ValueError("start holds magnetisations that binary spins do not have; expected values between -1 and 1")
         start = start.detach().to(system.couplings.dtype).expand(*system.batch, system.n)
     with working(J):
+        if isinstance(prior, Gaussian):
+            factorised(precision_of(system.couplings, prior), "J or beta")  # without it there is no state to find
         equations = Equations(system.couplings, system.fields, prior, reaction)
         return solved(equations, start, tolerance, max_steps, on_failure, J.dtype)

@@ -1,6 +1,6 @@
 """Fixed points of any map, with derivatives that store no steps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float
@@ -25,6 +25,7 @@ def fixed_point(
     max_steps: int = 200,
     memory: int = 5,
     ridge: float | int = 1e-10,
+    parts: Sequence[int] | None = None,
     on_failure: OnFailure = "error",
 ) -> FixedPoint:
     r"""Solve ``z = f(z)`` for each sample, and differentiate the solution by the implicit function theorem.
@@ -46,11 +47,14 @@ def fixed_point(
             slow ones), or ``"newton"`` (few steps, each with k derivatives of the map and an equation of k unknowns).
         step: how far to go towards the image, a number above 0, or a function of the state that gives one for each sample,
             ``[*batch]``, asked right after the map itself; Newton's own step is whole.
-        tolerance: a sample is done when no component of ``f(z) - z`` is larger than this times one plus the largest of z;
-            default the dtype's precision to the power 2/3, 4e-11 in float64.
+        tolerance: a sample is done when no component of ``f(z) - z`` is larger than this times the largest component that a
+            state or the first step had; default the dtype's precision to the power 2/3, 4e-11 in float64. Being relative, it
+            holds for solutions of any size: a small first step is not taken for the end.
         max_steps: evaluations of the map allowed.
         memory: how many earlier states Anderson combines.
         ridge: what is added to the diagonal of Anderson's Gram matrix, relative to it.
+        parts: sizes of parts of the state that have magnitudes of their own, in order, such as ``(k, k * k)`` for means and
+            covariances: then the tolerance is relative to each. Default one part.
         on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries
             iterations and residual; or ``"warn"``, and the best state seen is returned, with ``converged`` False.
 
@@ -84,7 +88,10 @@ def fixed_point(
     start = differentiable(start).detach()
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
     through = blind and (torch.is_grad_enabled() or transforming())
-    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through)
+    sizes = () if parts is None else tuple(check_count("parts", size) for size in parts)
+    if parts is not None and sum(sizes) != start.shape[-1]:
+        raise ValueError(f"parts is {sizes}; expected sizes that sum to the last axis of start, {start.shape[-1]}")
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, sizes)
 
     def checked(state: Tensor) -> Tensor:
         image = function(state)
@@ -101,7 +108,7 @@ def fixed_point(
         failed = int((~found.converged).sum())
         report_failure(
             f"{failed} of {found.converged.numel()} samples did not converge in {max_steps} steps by {method}: a residual of "
-            f"{found.residual.max():.2g} is left; expected at most {tolerance:.2g} times one plus the largest component",
+            f"{found.residual.max():.2g} is left; expected at most {tolerance:.2g} times the largest component",
             iterations=max_steps,
             residual=found.residual.max().item(),
             on_failure=on_failure,

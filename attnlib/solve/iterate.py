@@ -49,23 +49,27 @@ class Iterate:
     ridge: float | int
     through: bool = False
     """Derivatives go through the steps. So a sample that is done goes on: its state knew the solution, not how it moves."""
+    parts: tuple[int, ...] = ()
+    """How many components belong together, one part after another; none: all of them."""
 
     def __call__(self, function: Map, state: Tensor) -> FixedPoint:
         """The best state seen of each sample, ``[*batch, k]``, and what it took."""
         best, least = state, torch.full_like(state[..., 0], float("inf"))
+        scale = torch.zeros_like(self._sizes(state))  # of what is being solved: of the largest state, or of the first step
         done = torch.zeros_like(least, dtype=torch.bool)
         iterations = torch.zeros_like(done, dtype=torch.int64)
         states: list[Tensor] = []
         errors: list[Tensor] = []
         goes_on = self.through and self.method != "anderson"
-        for _ in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
+        for step in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
             error = function(state) - state
             iterations = iterations + ~done
-            residual = error.abs().amax(-1)
+            residual, left = error.abs().amax(-1), self._sizes(error)
+            scale = scale.maximum(self._sizes(state) if step else self._sizes(state).maximum(left))
             better = ~done & (residual < least)  # False where it is not a number
             best = torch.where(better[..., None], state, best)
             least = torch.where(better, residual, least)
-            done = done | (better & (residual <= self.tolerance * (1 + state.abs().amax(-1))))
+            done = done | (better & (left <= self.tolerance * scale).all(-1))
             if not self.through and verdict(partial(torch.all, done)):
                 break
             length = self.step(state)[..., None] if callable(self.step) else self.step
@@ -85,6 +89,12 @@ class Iterate:
         elif self.through:
             best = followed(function, best.detach(), done)
         return FixedPoint(best, torch.where(least.isfinite(), least, torch.finfo(least.dtype).max), iterations, done)
+
+    def _sizes(self, states: Tensor) -> Tensor:
+        """The largest component of each part, ``[*batch, parts]``."""
+        if len(self.parts) < 2:
+            return states.abs().amax(-1, keepdim=True)
+        return torch.stack([part.abs().amax(-1) for part in states.split(self.parts, -1)], -1)
 
     def _anderson(self, states: list[Tensor], errors: list[Tensor], step: float | int | Tensor) -> Tensor:
         """The step from the newest state to the best combination of the last ones, as far as they are known linearly."""
