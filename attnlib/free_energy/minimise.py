@@ -70,13 +70,13 @@ class Descent:
 
     @classmethod
     def begin(cls, J: Tensor, h: Tensor, start: Tensor | None) -> "Descent":
-        """At the safe point, about to try the start; or at the start, about to stay."""
+        """At the safe point, about to try the guess; or at the start, about to stay. A start that is NaN is none."""
         n, d = h.shape[-2:]
         J, h = J.reshape(-1, n, n), h.reshape(-1, n, d)
-        if start is None:
-            guess, z = first_guess(J, h)
-        else:
-            guess = z = start.reshape(-1, n)
+        guess, z = first_guess(J, h)
+        if start is not None:
+            given = start.reshape(-1, n)
+            guess, z = (torch.where(given.isnan(), other, given) for other in (guess, z))
         zero, one = torch.zeros_like(z[:, 0]), torch.ones_like(z[:, 0])
         never = torch.zeros_like(zero, dtype=torch.bool)
         large = one * torch.finfo(z.dtype).max

@@ -4,6 +4,7 @@ The potential is convex and infinite at the border, so halving a step that leave
 and so does the method.
 """
 
+import math
 from dataclasses import fields
 
 import torch
@@ -21,6 +22,8 @@ from attnlib.free_energy.system import Spins, check_spins, default_tolerance
 
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
+STRONG, RUNG = 64.0, 8.0
+"""Couplings whose rows sum to more than this, in units of the temperature, are reached from warmer ones, this far apart."""
 
 
 def saddle_point(
@@ -41,7 +44,8 @@ def saddle_point(
     The second equation, a sum rule, says that every spin has its length, and is the condition of the saddle point. There is one
     solution, and Newton's method with backtracking finds it from any start in the domain. The default start is the answer for
     independent random couplings: ``z_i = x_i + sum_j J_ij^2 / x_j`` with ``x_j`` from the field and the others' means. Where
-    these couplings are no such ones, it is moved towards a z that dominates its row.
+    these couplings are no such ones, it is moved towards a z that dominates its row. Cold systems are first solved at betas an
+    eighth apart, each from the one before, so that the number of factorisations grows with the logarithm of beta only.
 
     A sample that has converged is not moved any more, so that its solution does not depend on who else is in the batch. The
     iterations leave nothing behind: z, m and chi differentiate, as often as is asked for, by the implicit function theorem.
@@ -54,7 +58,7 @@ def saddle_point(
         start: where to start, broadcast to ``[*batch, n]``; ``diag(start) - J`` must be positive definite.
         tolerance: largest component of the gradient of ``phi / beta``; default 3e-13 in float64 and 5e-7
             in float32. Never less than what rounding z does to it.
-        max_steps: factorisations of V allowed to each sample.
+        max_steps: factorisations of V allowed to each sample, at each beta on its way.
         on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
             and residual; or ``"warn"``, and its best z is returned, marked.
 
@@ -102,21 +106,55 @@ def as_given(found: SaddlePoint, dtype: torch.dtype) -> SaddlePoint:
     return SaddlePoint(*(check_result(t.to(dtype), "J, h or beta are") if t.is_floating_point() else t for t in parts))
 
 
+def walked(state: Descent, tolerance: float, max_steps: int) -> Descent:
+    """Systems after so many factorisations; those that are done wait for the others."""
+    for step in range(max_steps):
+        left = (~state.finished).nonzero()[:, 0]
+        if step and not len(left):
+            break
+        state = state.followed(tolerance) if len(left) == len(state.z) else state.spread(left, tolerance)
+    return state
+
+
+def cooled(J: Tensor, h: Tensor, max_steps: int) -> tuple[Tensor | None, Tensor | None]:
+    """Where cold systems start, ``[batch, n]``, and the factorisations it took: the saddle point at an eighth of beta, from there.
+
+    In the cold the barrier is steep and Newton's method, begun far from it, takes a number of steps that grows with beta; from
+    the saddle point at a warmer beta it takes some ten, whatever beta is. NaN for systems that need no such start.
+    """
+    n, d = h.shape[-2:]
+    if not J.numel() or n * float(J.abs().amax()) <= STRONG:  # a look that costs less than the sums
+        return None, None
+    J, h = J.reshape(-1, n, n), h.reshape(-1, n, d)
+    strength = J.abs().sum(-1).amax(-1)
+    rungs = ((strength / STRONG).clamp(min=1).log() / math.log(RUNG)).ceil().long()
+    if not rungs.any():
+        return None, None
+    start, spent = torch.full_like(J[..., 0], torch.nan), torch.zeros_like(rungs)
+    for rung in range(int(rungs.max()), 0, -1):
+        (here,) = (rungs >= rung).nonzero(as_tuple=True)
+        warm = RUNG**-rung
+        state = walked(Descent.begin(warm * J[here], warm * h[here], start[here]), 1e-3, max_steps)
+        start[here], spent[here] = RUNG * state.z, spent[here] + state.iterations
+    return start, spent
+
+
 def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure) -> SaddlePoint:
     """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(h).all()) is None
     with torch.no_grad():
+        spent = None
+        if start is None and not blind:
+            start, spent = cooled(J.detach(), h.detach(), max_steps)
         state = Descent.begin(J.detach(), h.detach(), start)
-        for step in range(min(max_steps, BLIND) if blind else max_steps):
-            if blind:
+        if blind:
+            for _ in range(min(max_steps, BLIND)):
                 state = state.followed(tolerance)
-                continue
-            left = (~state.finished).nonzero()[:, 0]
-            if step and not len(left):
-                break
-            state = state.followed(tolerance) if len(left) == len(state.z) else state.spread(left, tolerance)
-        z, chi, *evidence = state.found(J.shape[:-2])
-        found = SaddlePoint(z, chi @ h.detach(), chi, *evidence)
+        else:
+            state = walked(state, tolerance, max_steps)
+        z, chi, residual, iterations, converged = state.found(J.shape[:-2])
+        iterations = iterations if spent is None else iterations + spent.reshape(iterations.shape)
+        found = SaddlePoint(z, chi @ h.detach(), chi, residual, iterations, converged)
     if not blind and not found.converged.all():
         report_failure(
             f"{int((~found.converged).sum())} of {found.converged.numel()} samples did not converge in {max_steps} "
