@@ -117,7 +117,7 @@ def walked(state: Descent, tolerance: float, max_steps: int) -> Descent:
 
 
 def cooled(J: Tensor, h: Tensor, max_steps: int) -> tuple[Tensor | None, Tensor | None]:
-    """Where cold systems start, ``[batch, n]``, and the factorisations it took: the saddle point at an eighth of beta, from there.
+    """Where cold systems start, ``[batch, n]``, and what it took: the saddle point at an eighth of beta, found from one before.
 
     In the cold the barrier is steep and Newton's method, begun far from it, takes a number of steps that grows with beta; from
     the saddle point at a warmer beta it takes some ten, whatever beta is. NaN for systems that need no such start.

@@ -43,7 +43,7 @@ class Equations:
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """How many numbers of a state are magnetisations, and how many are local covariances, which have a size of their own."""
+        """How many numbers of a state are magnetisations, and how many local covariances, which have a size of their own."""
         return (self.k,) if self.reaction is not None else (self.k, self.k * self.d)
 
     def image(self, state: Tensor) -> Tensor:

@@ -47,7 +47,8 @@ def naive_mean_field(
         prior: what a spin is; default ``Binary()``.
         start: magnetisations to start from, broadcast to ``[*batch, n]``; default the answer to the fields alone.
             Those of binary spins lie between -1 and 1.
-        tolerance: largest residual, times the largest magnetisation met on the way; default the dtype's precision to the power 2/3.
+        tolerance: largest residual, relative to the largest magnetisation on the way; default the dtype's precision to the
+            power 2/3.
         max_steps: steps allowed to each system.
         on_failure: a system that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
             and residual; or ``"warn"``, and its best state is returned, marked.
@@ -60,7 +61,7 @@ def naive_mean_field(
             another prior, settings out of range, Gaussian spins with couplings that are too strong for them to have a state.
 
     >>> naive_mean_field(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([0.5, 0.0])).m
-    tensor([0.5629, 0.2742])
+    tensor([0.5629, 0.2743])
     """
     system, prior = check_system(J, h, beta), check_prior(Binary() if prior is None else prior)
     return _solve(J, system, prior, lambda m: (None, None), start, tolerance, max_steps, on_failure)
