@@ -165,11 +165,11 @@ def clip(mixer: MeanFieldAttention, most: float) -> None:
     with torch.no_grad():
         J = symmetric_couplings(mixer.couplings, **mixer.symmetries)
         for _ in range(50):
-            values, modes = torch.linalg.eigh(flat_couplings(J)[0])
-            if values[-1] <= 1.001 * most:
+            values, modes = torch.linalg.eigh(flat_couplings(J))
+            if values.amax() <= 1.001 * most:
                 break
-            excess = (modes * (values - most).clamp(min=0)) @ modes.mT
-            blocks = excess.reshape(n, d, n, d).transpose(1, 2)[None]
+            excess = (modes * (values - most).clamp(min=0).unsqueeze(-2)) @ modes.mT
+            blocks = excess.unflatten(-1, (n, d)).unflatten(-3, (n, d)).transpose(-3, -2)
             J = J - symmetric_couplings(blocks, **mixer.symmetries)
         mixer.couplings.copy_(J)
 

@@ -14,7 +14,7 @@ from attnlib._core.checks import Empty, Scalar, check_beta, check_choice, check_
 from attnlib._core.convergence import OnFailure
 from attnlib._core.numerics import differentiable
 from attnlib._core.systems import apart_by, together_by
-from attnlib._core.values import check_result
+from attnlib._core.values import check_result, verdict
 from attnlib.attention import Heads, Mixer, Places, check_heads
 from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings
 from attnlib.mean_field.equations import Corrected, Equations, safe_length
@@ -53,8 +53,10 @@ class MeanFieldAttention(Mixer):
         symmetric, symmetric_inside, self_coupling: which symmetries the couplings are given, as
             :func:`symmetric_couplings` says; default symmetric across sites, without self-coupling. Without the symmetry there
             is no Gibbs measure, and no exact reaction but the Gaussian prior's.
-        largest: the largest eigenvalue that ``beta J`` starts with, times the prior's variance; default 0.5. Below 1 the
-            system is stable; :meth:`stabilise` brings it back there.
+        largest: the largest eigenvalue that ``beta J`` starts with, times the prior's variance; default 0.5.
+        bound: what that eigenvalue never exceeds; default 0.95. Below 1 the system is stable. Where the parameters go further
+            in training, each head's couplings are what they say times ``min(1, bound / eigenvalue)``, and gradients know it;
+            inside the bound nothing is changed, not a bit. None: the couplings are what the parameters say, over the edge too.
         method, tolerance, max_steps, on_failure: of :func:`attnlib.solve.fixed_point`, where there is something to iterate.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
@@ -97,6 +99,7 @@ class MeanFieldAttention(Mixer):
         symmetric_inside: bool = False,
         self_coupling: bool = False,
         largest: float | int = 0.5,
+        bound: float | int | None = 0.95,
         method: Method = "damped",
         tolerance: float | int | None = None,
         max_steps: int = 200,
@@ -135,6 +138,7 @@ class MeanFieldAttention(Mixer):
         self.symmetries = {"across": symmetric, "inside": symmetric_inside, "self_coupling": self_coupling}
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
         self.max_steps = check_count("max_steps", max_steps)
+        self.bound = None if bound is None else check_number("bound", bound, above=0)
         self.on_failure: OnFailure = on_failure
         free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
         self._variance = torch.linalg.eigvalsh(free).max().item()
@@ -186,11 +190,32 @@ class MeanFieldAttention(Mixer):
         return MeanFieldRecord(self.merge(m, heads), m, heads.query, J, norms, *evidence)
 
     def _couplings(self, n: int) -> Tensor:
-        """Couplings of the first n sites with symmetries and beta, ``[heads, n, n, d, d]``, in single precision or better."""
+        """Couplings of the first n sites, as bounded in the system of all, ``[heads, n, n, d, d]``."""
+        J = self._unbounded(n if self.bound is None else self.sites)
+        return J if self.bound is None else self._kept(J, self.bound)[:, :n, :n]
+
+    def _unbounded(self, n: int) -> Tensor:
+        """What the parameters say, with symmetries and beta, ``[heads, n, n, d, d]``, in single precision or better."""
         raw = differentiable(self.couplings)[:, :n, :n]
         J = symmetric_couplings(raw, **self.symmetries).to(torch.promote_types(raw.dtype, torch.float32))
         beta = self.beta.to(J.dtype)[:, None, None, None, None] if isinstance(self.beta, Tensor) else self.beta
         return check_result(beta * J, "beta or the couplings are")
+
+    def _kept(self, J: Tensor, bound: float | int) -> Tensor:
+        """Couplings inside the bound. A factorisation tells whether they are; only where not, eigenvalues are asked for."""
+        flat, most = flat_couplings(J), bound / self._variance
+        square = flat.detach() if self.symmetries["across"] else flat.detach().mT @ flat.detach()
+        eye = torch.eye(flat.shape[-1], dtype=flat.dtype, device=flat.device)
+        limit = most if self.symmetries["across"] else most**2
+        if verdict(lambda: not torch.linalg.cholesky_ex(limit * eye - square)[1].any()):
+            return J
+        return J * (most / self._strongest(flat).clamp(min=most))[:, None, None, None, None]
+
+    def _strongest(self, flat: Tensor) -> Tensor:
+        """The largest eigenvalue of couplings ``[heads, k, k]``; without symmetry the largest singular value, ``[heads]``."""
+        if self.symmetries["across"]:
+            return torch.linalg.eigvalsh(flat)[..., -1]
+        return torch.linalg.svdvals(flat)[..., 0]
 
     def _respond(self, heads: Heads) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Means ``[*batch, heads, n, d]``, the couplings, and residual, iterations and converged of each system."""
@@ -217,7 +242,7 @@ class MeanFieldAttention(Mixer):
     def _solve(self, J: Tensor, h: Tensor, whole: Tensor, prefixes: bool) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Means of systems, ``[..., k]`` for fields ``[..., k]``, and the evidence of each; ``whole`` has all couplings."""
         if self.linear:
-            zero, names = h.new_zeros(h.shape[:-1]), "the couplings of MeanFieldAttention (see stabilise) or beta are"
+            zero, names = h.new_zeros(h.shape[:-1]), "the couplings of MeanFieldAttention (see bound) or beta are"
             width, prior = self.head_dim if prefixes else 0, cast("Gaussian", self.prior)
             m = means(J, h, prior, names, symmetric=self.symmetries["across"], width=width)
             return m, (zero, zero.long(), zero == 0)
@@ -243,17 +268,16 @@ class MeanFieldAttention(Mixer):
 
         For asymmetric couplings it is the largest singular value. Errors: ValueError on couplings that are not finite.
         """
-        J = flat_couplings(self._couplings(self.sites))
-        values = torch.linalg.eigvalsh(J) if self.symmetries["across"] else torch.linalg.svdvals(J).flip(-1)
-        return values[..., -1] * self._variance
+        return self._strongest(flat_couplings(self._couplings(self.sites))) * self._variance
 
     @torch.no_grad()
     def stabilise(self, most: float | int = 0.95) -> None:
-        """Scale each head's couplings down, in place, until :meth:`largest_eigenvalue` is at most this.
+        """Scale each head's parameters down, in place, until :meth:`largest_eigenvalue` is at most this, also without a bound.
 
-        For a step of training that may have gone too far. Shapes stay. Errors: ValueError unless ``most > 0``.
+        A projection to follow a step of training with ``bound=None``. Shapes stay. Errors: ValueError unless ``most > 0``.
         """
-        shrink = (check_number("most", most, above=0) / self.largest_eigenvalue().clamp(min=1e-30)).clamp(max=1.0)
+        now = self._strongest(flat_couplings(self._unbounded(self.sites))) * self._variance
+        shrink = (check_number("most", most, above=0) / now.clamp(min=1e-30)).clamp(max=1.0)
         self.couplings.mul_(shrink.to(self.couplings.dtype)[:, None, None, None, None])
 
     def extra_repr(self) -> str:
