@@ -163,6 +163,8 @@ def solved(
 ) -> MeanField:
     """The solution of the equations with its response and the evidence."""
     first = equations.start(start)
+    free = first if start is None else equations.start(None)
+    scale = torch.stack([part.abs().amax(-1) for part in free.split(equations.parts, -1)], -1)
     found = fixed_point(
         equations.image,
         first,
@@ -170,6 +172,7 @@ def solved(
         tolerance=tolerance,
         max_steps=max_steps,
         parts=equations.parts,
+        scale=torch.where(scale > 0, scale, 1.0),  # without a field the answer may be zero
         on_failure=on_failure,
     )
     state = found.solution

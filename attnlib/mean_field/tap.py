@@ -47,8 +47,8 @@ def naive_mean_field(
         prior: what a spin is; default ``Binary()``.
         start: magnetisations to start from, broadcast to ``[*batch, n]``; default the answer to the fields alone.
             Those of binary spins lie between -1 and 1.
-        tolerance: largest residual, relative to the largest magnetisation on the way; default the dtype's precision to the
-            power 2/3.
+        tolerance: largest residual, relative to the largest magnetisation, or to that of the spins alone in their fields where
+            it is larger; default the dtype's precision to the power 2/3.
         max_steps: steps allowed to each system.
         on_failure: a system that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
             and residual; or ``"warn"``, and its best state is returned, marked.
@@ -116,7 +116,8 @@ def adaptive_tap(
         \chi = (\Lambda - \beta J)^{-1}, \quad \Lambda_i = V_i + \Sigma_i^{-1}, \quad \chi_{ii} = \Sigma_i
 
     ``Sigma_i`` is the covariance of a single spin under its measure. So the response has on its diagonal exactly what each spin
-    says of itself. For spins of d components whose V is a number (spherical ones) the traces of both are matched.
+    says of itself. For spins of d components whose V is a number (spherical ones) the traces of both are matched, in double
+    precision inside: cold ones are beta times as stiff along their means as across.
 
     Arguments, shapes (``J [*batch, n, n]``), results and errors are those of :func:`naive_mean_field`; couplings so strong that
     the dtype cannot tell the diagonal of chi from other ones count as not converged.
@@ -146,14 +147,17 @@ def _solve(
     max_steps = check_count("max_steps", max_steps)
     default = torch.finfo(system.couplings.dtype).eps ** (2 / 3)
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    couplings, fields = system.couplings, system.fields
+    if reaction is None and prior.reaction == "number" and prior.d > 1:  # V is what stiffnesses of beta and beta^2 leave
+        couplings, fields = couplings.double(), fields.double()
     if start is not None:
         check_field("start", start, (*system.batch, system.n), J)
         beyond = start
         if isinstance(prior, Binary) and refuted(lambda: (beyond.abs() <= 1).all()):
             raise ValueError("start holds magnetisations that binary spins do not have; expected values between -1 and 1")
-        start = start.detach().to(system.couplings.dtype).expand(*system.batch, system.n)
+        start = start.detach().to(couplings.dtype).expand(*system.batch, system.n)
     with working(J):
         if isinstance(prior, Gaussian):
-            factorised(precision_of(system.couplings, prior), "J or beta")  # without it there is no state to find
-        equations = Equations(system.couplings, system.fields, prior, reaction)
+            factorised(precision_of(couplings, prior), "J or beta")  # without it there is no state to find
+        equations = Equations(couplings, fields, prior, reaction)
         return solved(equations, start, tolerance, max_steps, on_failure, J.dtype)

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._core.checks import check_choice, check_count, check_floating, check_number
+from attnlib._core.checks import check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import differentiable
-from attnlib._core.values import check_finite, in_forward_mode, looking, transforming, verdict
+from attnlib._core.values import check_finite, in_forward_mode, looking, refuted, transforming, verdict
 from attnlib.solve.derivatives import linear_solver
 from attnlib.solve.implicit import attach
 from attnlib.solve.iterate import FixedPoint, Iterate, Method, followed
@@ -26,6 +26,7 @@ def fixed_point(
     memory: int = 5,
     ridge: float | int = 1e-10,
     parts: Sequence[int] | None = None,
+    scale: Float[Tensor, "..."] | None = None,
     on_failure: OnFailure = "error",
 ) -> FixedPoint:
     r"""Solve ``z = f(z)`` for each sample, and differentiate the solution by the implicit function theorem.
@@ -55,6 +56,8 @@ def fixed_point(
         ridge: what is added to the diagonal of Anderson's Gram matrix, relative to it.
         parts: sizes of parts of the state that have magnitudes of their own, in order, such as ``(k, k * k)`` for means and
             covariances: then the tolerance is relative to each. Default one part.
+        scale: what the tolerance is relative to where a state is smaller, one number for each part, broadcast to
+            ``[*batch, parts]``, not negative: for who knows how large a solution is, and starts far from a small one.
         on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries
             iterations and residual; or ``"warn"``, and the best state seen is returned, with ``converged`` False.
 
@@ -91,7 +94,12 @@ def fixed_point(
     sizes = () if parts is None else tuple(check_count("parts", size) for size in parts)
     if parts is not None and sum(sizes) != start.shape[-1]:
         raise ValueError(f"parts is {sizes}; expected sizes that sum to the last axis of start, {start.shape[-1]}")
-    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, sizes)
+    if scale is not None:
+        check_field("scale", scale, (*start.shape[:-1], max(len(sizes), 1)), start)
+        if refuted(lambda: (scale >= 0).all()):
+            raise ValueError("scale has entries that are negative or no numbers; expected sizes")
+        scale = scale.detach()
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, sizes, scale)
 
     def checked(state: Tensor) -> Tensor:
         image = function(state)

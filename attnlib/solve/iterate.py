@@ -51,11 +51,13 @@ class Iterate:
     """Derivatives go through the steps. So a sample that is done goes on: its state knew the solution, not how it moves."""
     parts: tuple[int, ...] = ()
     """How many components belong together, one part after another; none: all of them."""
+    scale: Tensor | None = None
+    """How large each part is at least, ``[*batch, parts]``; none: as large as any state on the way, and the first step."""
 
     def __call__(self, function: Map, state: Tensor) -> FixedPoint:
         """The best state seen of each sample, ``[*batch, k]``, and what it took."""
         best, least = state, torch.full_like(state[..., 0], float("inf"))
-        scale = torch.zeros_like(self._sizes(state))  # of what is being solved: of the largest state, or of the first step
+        largest = torch.zeros_like(self._sizes(state))
         done = torch.zeros_like(least, dtype=torch.bool)
         iterations = torch.zeros_like(done, dtype=torch.int64)
         states: list[Tensor] = []
@@ -65,7 +67,9 @@ class Iterate:
             error = function(state) - state
             iterations = iterations + ~done
             residual, left = error.abs().amax(-1), self._sizes(error)
-            scale = scale.maximum(self._sizes(state) if step else self._sizes(state).maximum(left))
+            size = self._sizes(state)
+            largest = largest.maximum(size if step else size.maximum(left))
+            scale = largest if self.scale is None else self.scale.maximum(size)
             better = ~done & (residual < least)  # False where it is not a number
             best = torch.where(better[..., None], state, best)
             least = torch.where(better, residual, least)
