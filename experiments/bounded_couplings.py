@@ -29,6 +29,10 @@ Predicted, before the run:
    dear as ``none`` at the same rate; both ways of clipping cost more than 1.5 times.
 4. ``clipped inside`` is the slowest to learn: a mode beyond the bound has no gradient that brings it back.
 
+The first holds; the second and the fourth do not: ``clipped inside`` is the first below 1 and ends lowest or level. So there is a
+third task, ``digits, long``, of 900 steps, with a prediction of its own, written before it was run: at 900 steps, too,
+``clipped inside`` has the lowest mean loss with Gaussian spins, and is within two standard errors of the lowest with binary ones.
+
 Every run is written to attnlib/course/data/results/bounded_couplings.json as soon as it is done; a second call makes only what
 is missing.
 """
@@ -55,8 +59,8 @@ from attnlib.course.models import PatchClassifier
 from attnlib.mean_field import Binary, MeanFieldAttention, flat_couplings, symmetric_couplings
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "bounded_couplings.json"
-SETTINGS = {"bound": 0.95, "batch": 32, "steps": {"shuffled": 200, "digits": 300}, "folds": 5}
-RATES = {"shuffled": (0.001, 0.003, 0.01), "digits": (0.01, 0.03, 0.1)}
+SETTINGS = {"bound": 0.95, "batch": 32, "steps": {"shuffled": 200, "digits": 300, "digits, long": 900}, "folds": 5}
+RATES = {"shuffled": (0.001, 0.003, 0.01), "digits": (0.01, 0.03, 0.1), "digits, long": (0.003, 0.01, 0.03)}
 SEARCH, FINAL = (0, 1), (100, 101, 102, 103, 104)
 SPINS = {"gaussian": {}, "binary": {"prior": Binary(), "onsager": "none"}}
 WAYS = ("none", "scaled after", "clipped after", "scaled inside", "clipped inside")
@@ -152,7 +156,7 @@ def run(key: dict, settings: dict) -> dict:
     below = [10 * i for i, mean in enumerate(found["losses"]) if all(later < 1 for later in found["losses"][i:])]
     with torch.no_grad():
         found["largest"] = [rounded(one) for one in model.mixer.largest_eigenvalue().tolist()]
-        if task == "digits":
+        if task != "shuffled":
             _, test = split(key["seed"] % settings["folds"], settings, False)
             logits = model(test.pictures)
             found["right"] = rounded((logits.argmax(-1) == test.labels).double().mean().item())
@@ -201,7 +205,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a few steps; writes no file unless --output names one")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
-    settings = SETTINGS | ({"steps": {"shuffled": 20, "digits": 20}} if options.quick else {})
+    settings = SETTINGS | ({"steps": dict.fromkeys(SETTINGS["steps"], 20)} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)
     earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
     result = {
