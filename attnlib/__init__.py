@@ -153,6 +153,8 @@ from attnlib.solve import (
     FixedPoint,
     Method,
     fixed_point,
+    jacobian_penalty,
+    spectral_radius,
     with_derivatives,
 )
 
@@ -255,6 +257,7 @@ __all__ = [
     "hopfield_sample",
     "hopfield_update",
     "ising_graph",
+    "jacobian_penalty",
     "mask_edges",
     "merge",
     "merge_edges",
@@ -284,6 +287,7 @@ __all__ = [
     "softmax_jacobian",
     "softmax_jacobian_norm",
     "sparsemax",
+    "spectral_radius",
     "spherical_point",
     "splitting_beta",
     "stable_scale",

@@ -29,9 +29,10 @@ Predicted, before the run:
    dear as ``none`` at the same rate; both ways of clipping cost more than 1.5 times.
 4. ``clipped inside`` is the slowest to learn: a mode beyond the bound has no gradient that brings it back.
 
-The first holds; the second and the fourth do not: ``clipped inside`` is the first below 1 and ends lowest or level. So there is a
-third task, ``digits, long``, of 900 steps, with a prediction of its own, written before it was run: at 900 steps, too,
-``clipped inside`` has the lowest mean loss with Gaussian spins, and is within two standard errors of the lowest with binary ones.
+The first holds; the second and the fourth do not: ``clipped inside`` is the first below 1 and ends lowest or level. So there
+is a third task, ``digits, long``, of 900 steps, with a prediction of its own, written before it was run: at 900 steps, too,
+``clipped inside`` has the lowest mean loss with Gaussian spins, and is within two standard errors of the lowest with binary
+ones.
 
 Every run is written to attnlib/course/data/results/bounded_couplings.json as soon as it is done; a second call makes only what
 is missing.
