@@ -25,7 +25,7 @@ class ConvergenceError(RuntimeError):
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver that was asked to go on with ``on_failure="warn"`` stopped short of its tolerance.
+    """A solver that was asked to go on with ``on_failure="warn"`` stopped short, or came to rest where nothing holds it.
 
     >>> from attnlib import find_fixed_points
     >>> points = torch.tensor([[1.0], [-1.0]])

@@ -1,7 +1,7 @@
 """Message passing: attention on graphs, beliefs, and signals from noisy measurements (chapter 6)."""
 
 from attnlib.message_passing.amp import amp, amp_path
-from attnlib.message_passing.beliefs import belief_propagation
+from attnlib.message_passing.beliefs import belief_propagation, find_beliefs
 from attnlib.message_passing.chains import chain_graph, forward_backward
 from attnlib.message_passing.enumeration import exact_beliefs
 from attnlib.message_passing.evolution import state_evolution
@@ -20,6 +20,7 @@ from attnlib.message_passing.mixer import GraphAttention
 from attnlib.message_passing.records import (
     AMPPath,
     AMPRecord,
+    BeliefPoints,
     BeliefRecord,
     ChainRecord,
     EvolutionRecord,
@@ -30,6 +31,7 @@ from attnlib.message_passing.signals import Sparse
 __all__ = [
     "AMPPath",
     "AMPRecord",
+    "BeliefPoints",
     "BeliefRecord",
     "ChainRecord",
     "EvolutionRecord",
@@ -47,6 +49,7 @@ __all__ = [
     "edge_weights",
     "edges_mask",
     "exact_beliefs",
+    "find_beliefs",
     "forward_backward",
     "grid_edges",
     "ising_graph",

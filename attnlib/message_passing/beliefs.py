@@ -1,17 +1,22 @@
 """Belief propagation: variables and factors of a graph tell each other what they know, until nothing new is said."""
 
+import warnings
 from contextlib import nullcontext
+from dataclasses import fields
 
 import torch
+from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import check_choice, check_count, check_kind, check_number
-from attnlib._core.convergence import OnFailure, report_failure
-from attnlib._core.numerics import kept
-from attnlib._core.values import looking, refuted, settled, through_steps
-from attnlib.message_passing.factors import FactorGraph
+from attnlib._core.checks import check_choice, check_count, check_generator, check_kind, check_number
+from attnlib._core.convergence import ConvergenceError, ConvergenceWarning, OnFailure, report_failure
+from attnlib._core.numerics import kept, widened
+from attnlib._core.values import check_visible, looking, refuted, settled, through_steps
+from attnlib.message_passing.constraints import impossible
+from attnlib.message_passing.factors import FactorGraph, peeled
 from attnlib.message_passing.messages import Messages
-from attnlib.message_passing.records import BeliefRecord
+from attnlib.message_passing.records import BeliefPoints, BeliefRecord
+from attnlib.message_passing.trees import two_passes
 
 
 def belief_propagation(
@@ -28,12 +33,18 @@ def belief_propagation(
         \nu_{a \to i}(x_i) \propto \sum_{x_{\partial a \setminus i}} \psi_a(x_{\partial a})
         \prod_{j \in a,\, j \ne i} \mu_{j \to a}(x_j)
 
-    A message never carries back what came from where it goes: that is the cavity. All messages of a sweep are computed from
-    those of the sweep before. On a forest they repeat after as many sweeps as its longest path has steps, and the beliefs are
-    the exact marginals. On a graph with loops they are an approximation, the messages may have several fixed points, or never
-    settle; damping helps, and what does not settle is reported. Messages are logarithms, so that none underflows, and those of
-    one sample of the batch do not depend on the others. A sweep is linear in the number of edges. Derivatives are those of
-    the fixed point, by the implicit function theorem: they store no sweeps.
+    A message never carries back what came from where it goes: that is the cavity. On a forest two passes, from the leaves to
+    the middle and back, compute each message once, and the beliefs are the exact marginals. On a graph with loops, or where
+    ``damping`` or ``max_sweeps`` are given, all messages of a sweep are computed from those of the sweep before; on a forest
+    they repeat after as many as its longest path has steps. With loops beliefs are an approximation. The messages may have
+    several fixed points (:func:`find_beliefs` looks for them), or never settle; damping helps, and what does not settle is
+    reported. So is a fixed point that messages leave: they may have begun there, as without any field. Messages are logarithms,
+    so that none underflows, and those of one sample of the batch do not depend on the others. A sweep is linear in the number
+    of edges. Derivatives go through the two passes, and with loops they are those of the fixed point, by the implicit function
+    theorem: they store no sweeps.
+
+    Potentials that forbid every state are refused on a forest, and with loops as far as a search of 100 rounds can tell: it
+    rules states out, and tries some.
 
     Where no value can be seen (compiling, under ``vmap``) and under the transforms of ``torch.func`` all ``max_sweeps`` are
     made, nothing is raised, and derivatives go through the sweeps.
@@ -43,9 +54,10 @@ def belief_propagation(
         damping: how much of its old logarithm a message keeps in a sweep, in [0, 1).
         tolerance: a sample is done when no probability in a message changes by more; default 64 times the dtype's precision,
             1.4e-14 in float64.
-        max_sweeps: default as many as a forest needs, and 1000 where there are loops.
+        max_sweeps: default two passes on a forest, or as many as it needs with damping, and 1000 where there are loops.
         on_failure: a sample that does not settle is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
-            and residual; or ``"warn"``, and its last beliefs are returned, with ``converged`` False.
+            and residual; or ``"warn"``, and its last beliefs are returned, with ``converged`` False. An unstable fixed point is
+            a ``ConvergenceWarning`` in both cases: ``stability`` below -0.001, or with damping that of the damped sweep.
 
     Returns:
         :class:`BeliefRecord`, in single precision inside at least.
@@ -61,50 +73,190 @@ def belief_propagation(
     >>> belief_propagation(pair).beliefs[:, 1] - belief_propagation(pair).beliefs[:, 0]
     tensor([0.4621, 0.3519])
     """
+    damping, tolerance, max_sweeps = _checked(graph, damping, tolerance, max_sweeps, on_failure)
+    messages = Messages(graph)
+    with working(messages.tables[0]):
+        return _settled(messages, messages.start(), damping, tolerance, max_sweeps, on_failure)
+
+
+def find_beliefs(
+    graph: FactorGraph,
+    *,
+    starts: int = 20,
+    spread: float | int = 3.0,
+    damping: float | int = 0.0,
+    tolerance: float | int | None = None,
+    max_sweeps: int | None = None,
+    merge: float | int = 1e-4,
+    generator: torch.Generator | None = None,
+) -> BeliefPoints:
+    r"""Look for fixed points of belief propagation from random messages, and rank them by their Bethe free energy.
+
+    .. math:: -F_{\mathrm{Bethe}} = \ln Z_{\mathrm{Bethe}} = \sum_a \ln Z_a + \sum_i \ln Z_i - \sum_{(i,a)} \ln Z_{ia}
+
+    Where the messages of a graph with loops have several fixed points, that with the lowest free energy is the best guess by
+    the theory's own measure; others that are stable are states of their own, as up and down of a magnet. The first start says
+    nothing, as that of :func:`belief_propagation`; the logarithms of the others are Gaussian. Starts that do not settle are
+    left out, and no point is missed for sure only where one is found.
+
+    Args:
+        graph: without batch axes.
+        starts: how many; default 20.
+        spread: standard deviation of the logarithms of random messages.
+        damping, tolerance, max_sweeps: of :func:`belief_propagation`, each from every start.
+        merge: points whose beliefs all differ by less are one.
+        generator: of the random messages; default torch's own.
+
+    Returns:
+        :class:`BeliefPoints`. Nothing is differentiated.
+
+    Raises:
+        ValueError: a graph that is none or has batch axes, settings out of range, potentials that forbid every state.
+        ConvergenceError: no start settles.
+
+    Source: Yedidia, Freeman and Weiss 2005.
+
+    >>> from attnlib.message_passing import ising_graph
+    >>> one = find_beliefs(ising_graph(0.2 * (1 - torch.eye(4))), generator=torch.Generator().manual_seed(0))
+    >>> one.points.beliefs.shape, one.reached.unique()
+    (torch.Size([1, 4, 2]), tensor([0]))
+    """
+    starts = check_count("starts", starts)
+    spread, merge = check_number("spread", spread, above=0), check_number("merge", merge, above=0)
+    check_generator(generator)
+    damping, tolerance, max_sweeps = _checked(graph, damping, tolerance, max_sweeps, "warn")
+    if graph.batch:
+        raise ValueError(f"graph has batch axes {graph.batch}; expected none: each start is a sample")
+    check_visible(**{"log_potentials[0]": graph.log_potentials[0]})
+    many = [table.detach().expand(starts, *table.shape) for table in graph.log_potentials]
+    messages = Messages(FactorGraph(graph.states, graph.scopes, many))
+    with torch.no_grad(), warnings.catch_warnings(), working(messages.tables[0]):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        first = messages.start()
+        noise = torch.randn(first.shape, generator=generator, dtype=first.dtype, device=first.device)
+        noise[0] = 0
+        found = _settled(messages, messages.normalised(first + spread * noise), damping, tolerance, max_sweeps or 1000, "warn")
+    if not found.converged.any():
+        raise ConvergenceError(
+            f"none of {starts} starts settled in {max_sweeps or 1000} sweeps; expected one at least (try damping)",
+            iterations=max_sweeps or 1000,
+            residual=found.residual.max().item(),
+        )
+    order = torch.where(found.converged, found.log_partition, -torch.inf).argsort(descending=True, stable=True)
+    reached, chosen = torch.full((starts,), -1, device=order.device), list[int]()
+    for start in order[: int(found.converged.sum())].tolist():
+        gaps = (found.beliefs[chosen] - found.beliefs[start]).abs().amax((-2, -1))
+        near = (gaps < merge).nonzero()[:, 0]
+        reached[start] = near[0] if len(near) else len(chosen)
+        if not len(near):
+            chosen.append(start)
+    points = [getattr(found, field.name) for field in fields(found)]
+    kept_ = (tuple(t[chosen] for t in part) if isinstance(part, tuple) else part[chosen] for part in points)
+    return BeliefPoints(BeliefRecord(*kept_), reached)
+
+
+def _checked(
+    graph: FactorGraph,
+    damping: float | int,
+    tolerance: float | int | None,
+    max_sweeps: int | None,
+    on_failure: OnFailure,
+) -> tuple[float | int, float | int, int | None]:
+    """Damping, tolerance and sweeps; raise as the public functions say."""
     damping = check_number("damping", damping, least=0)
     if damping >= 1:
         raise ValueError(f"damping is {damping}; expected a number in [0, 1)")
     check_choice("on_failure", on_failure, ("error", "warn"))
-    if max_sweeps is not None:
-        max_sweeps = check_count("max_sweeps", max_sweeps)
+    max_sweeps = None if max_sweeps is None else check_count("max_sweeps", max_sweeps)
     if tolerance is not None:
         tolerance = check_number("tolerance", tolerance, above=0)
     check_kind("graph", graph, FactorGraph, "a FactorGraph")
-    messages = Messages(graph)
-    eps = torch.finfo(messages.tables[0].dtype).eps
-    tolerance = check_number("tolerance", 64 * eps if tolerance is None else tolerance, least=eps)
-    if max_sweeps is None:
-        nodes = graph.variables + sum(len(scope) for scope in graph.scopes)
-        max_sweeps = nodes + 1 if graph.is_forest and not damping else 1000
-    with working(messages.tables[0]):
-        nu = held = messages.start()
-        done = torch.zeros(graph.batch, dtype=torch.bool, device=nu.device)
-        iterations = torch.zeros_like(done, dtype=torch.int64)
-        residual = torch.zeros(graph.batch, dtype=nu.dtype, device=nu.device)
-        through = through_steps()
-        with nullcontext() if through else torch.no_grad():
-            for sweep in range(max_sweeps):
-                after = messages.sweep(nu)
-                iterations = iterations + ~done
-                residual = torch.where(done, residual, (after.exp() - nu.exp()).detach().abs().flatten(-2).amax(-1))
-                held = torch.where(done[..., None, None], held, nu)
-                done = done | (residual <= tolerance)
-                if sweep == max_sweeps - 1 or (not through and settled(done)):
-                    break
-                after = messages.damped(nu, after, damping)
-                nu = after if through else torch.where(done[..., None, None], nu, after)
-        if through:
-            nu = kept(held, nu, done[..., None, None])
-        elif torch.is_grad_enabled():
-            nu = messages.attached(nu, damping, max_sweeps, on_failure)
-        record = messages.record(nu, residual.to(messages.dtype), iterations, done)
+    eps = torch.finfo(widened(graph.log_potentials[0]).dtype).eps
+    return damping, check_number("tolerance", 64 * eps if tolerance is None else tolerance, least=eps), max_sweeps
+
+
+def _settled(
+    messages: Messages,
+    nu: Tensor,
+    damping: float | int,
+    tolerance: float | int,
+    max_sweeps: int | None,
+    on_failure: OnFailure,
+) -> BeliefRecord:
+    """Messages that repeat, from a start, and what is believed then."""
+    graph = messages.graph
+    blind = through_steps() or not looking() or nu.is_meta
+    rounds, toward = peeled(graph)
+    forest = min(rounds) >= 0
+    if forest and not blind and not damping and max_sweeps is None:
+        nu = two_passes(messages, rounds, toward)
+        with torch.no_grad():
+            residual = (messages.sweep(nu).exp() - nu.exp()).abs().flatten(-2).amax(-1)
+        sweeps, done = 2, residual <= tolerance
+        iterations = torch.full_like(residual, sweeps, dtype=torch.int64)
+    else:
+        if not forest and not blind and impossible(graph):
+            raise ValueError("log_potentials forbid every state; expected at least one that all factors allow")
+        sweeps = max_sweeps or (graph.variables + len(rounds) + 1 if forest and not damping else 1000)
+        nu, residual, iterations, done = _swept(messages, nu, damping, tolerance, sweeps, on_failure)
+    stability = torch.full_like(residual, torch.nan if blind else 1.0)
+    if not forest and not blind:
+        stability = _held(messages, nu, rounds, damping, done)
+    parts = (part.to(messages.dtype) for part in (residual, stability))
+    record = messages.record(nu, next(parts), iterations, done, next(parts))
     if looking() and refuted(lambda: done.all()):
         failed = int((~done).sum())
         report_failure(
-            f"{failed} of {done.numel()} samples did not settle in {max_sweeps} sweeps: a message still changes by "
+            f"{failed} of {done.numel()} samples did not settle in {sweeps} sweeps: a message still changes by "
             f"{residual.max():.2g}; expected at most {tolerance:.2g} (try damping)",
-            iterations=max_sweeps,
+            iterations=sweeps,
             residual=residual.max().item(),
             on_failure=on_failure,
         )
     return record
+
+
+def _swept(
+    messages: Messages, nu: Tensor, damping: float | int, tolerance: float | int, max_sweeps: int, on_failure: OnFailure
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Messages after sweeps, with their derivatives; the residual of exactly these, sweeps made, and whether they settled."""
+    held = nu
+    done = torch.zeros(messages.graph.batch, dtype=torch.bool, device=nu.device)
+    iterations = torch.zeros_like(done, dtype=torch.int64)
+    residual = torch.zeros(messages.graph.batch, dtype=nu.dtype, device=nu.device)
+    through = through_steps()
+    with nullcontext() if through else torch.no_grad():
+        for sweep in range(max_sweeps):
+            after = messages.sweep(nu)
+            iterations = iterations + ~done
+            residual = torch.where(done, residual, (after.exp() - nu.exp()).detach().abs().flatten(-2).amax(-1))
+            held = torch.where(done[..., None, None], held, nu)
+            done = done | (residual <= tolerance)
+            if sweep == max_sweeps - 1 or (not through and settled(done)):
+                break
+            after = messages.damped(nu, after, damping)
+            nu = after if through else torch.where(done[..., None, None], nu, after)
+    if through:
+        nu = kept(held, nu, done[..., None, None])
+    elif torch.is_grad_enabled():
+        nu = messages.attached(nu, damping, max_sweeps, on_failure)
+    return nu, residual, iterations, done
+
+
+def _held(messages: Messages, nu: Tensor, rounds: list[int], damping: float | int, done: Tensor) -> Tensor:
+    """The stability of messages; a warning where those that have settled would leave."""
+    arities = [scope.shape[1] for scope in messages.graph.scopes for _ in range(len(scope))]
+    core = [number < 0 for number, arity in zip(rounds, arities, strict=True) for _ in range(arity)]
+    inside = torch.tensor(core, device=nu.device)
+    stability = messages.stability(nu, inside)
+    loose = done & (stability < -1e-3)
+    if damping and loose.any():
+        loose = loose & (messages.stability(nu, inside, damping) < -1e-3)
+    if loose.any():
+        warnings.warn(
+            f"{int(loose.sum())} of {done.numel()} samples settled at an unstable fixed point: a small difference of messages "
+            f"grows {1 - stability[loose].min():.3g} times with a sweep (find_beliefs looks for others)",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return stability

@@ -76,7 +76,7 @@ def exact_beliefs(graph: FactorGraph) -> BeliefRecord:
     factor_beliefs = tuple(one.to(dtype).reshape(*graph.batch, *shape) for one, shape in zip(found[1:], shapes, strict=True))
     zero = torch.zeros(graph.batch, dtype=dtype, device=flat[0].device)
     value = check_result(total.to(dtype), "log_potentials are")
-    return BeliefRecord(found[0].to(dtype), factor_beliefs, value, zero, zero.long(), zero == 0)
+    return BeliefRecord(found[0].to(dtype), factor_beliefs, value, zero, zero.long(), zero == 0, zero + 1)
 
 
 def _visit(graph: FactorGraph, first: int, last: int, *flat: Tensor) -> tuple[Tensor, ...]:

@@ -115,23 +115,40 @@ class FactorGraph:
     @property
     def is_forest(self) -> bool:
         """Whether the graph of variables and factors has no loop, so that belief propagation is exact."""
-        root = list(range(self.variables + sum(len(scope) for scope in self.scopes)))
+        return min(peeled(self)[0]) >= 0
 
-        def find(node: int) -> int:
-            while root[node] != node:
-                root[node] = node = root[root[node]]
-            return node
 
-        factor = self.variables
-        for scope in self.scopes:
-            for row in _rows(scope):
-                for variable in row:
-                    a, b = find(variable), find(factor)
-                    if a == b:
-                        return False
-                    root[a] = b
-                factor += 1
-        return True
+def peeled(graph: FactorGraph) -> tuple[list[int], list[int]]:
+    """Take the leaves off a graph, round after round: for each factor its round, and the place of the variable that is left.
+
+    A factor is done when all of its variables but one are, and a variable when all of its factors but one are. What is never
+    done lies on a loop or between loops, and has -1 for both.
+    """
+    rows = [row for scope in graph.scopes for row in _rows(scope)]
+    touching: list[list[int]] = [[] for _ in graph.states]
+    for factor, row in enumerate(rows):
+        for variable in row:
+            touching[variable].append(factor)
+    there, degree = [set(row) for row in rows], [len(factors) for factors in touching]
+    rounds, toward = [-1] * len(rows), [-1] * len(rows)
+    ready = [factor for factor, row in enumerate(rows) if len(row) == 1]
+    leaves = [variable for variable, factors in enumerate(touching) if len(factors) == 1]
+    number = 0
+    while ready or leaves:
+        for variable in leaves:
+            for factor in touching[variable]:
+                if rounds[factor] < 0 and len(there[factor]) > 1:
+                    there[factor].discard(variable)
+                    if len(there[factor]) == 1:
+                        ready.append(factor)
+        leaves = []
+        for factor in ready:
+            (last,) = there[factor]
+            rounds[factor], toward[factor], degree[last] = number, rows[factor].index(last), degree[last] - 1
+            if degree[last] == 1:
+                leaves.append(last)
+        ready, number = [], number + 1
+    return rounds, toward
 
 
 def _rows(scope: Tensor) -> list[list[int]]:

@@ -1,14 +1,17 @@
 """The messages of a factor graph: a sweep, what is believed after it, and how settled messages move with the tables."""
 
+import warnings
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from attnlib._core.convergence import OnFailure
+from attnlib._core.convergence import ConvergenceWarning, OnFailure
 from attnlib._core.numerics import widened
 from attnlib._core.values import check_result, refuted
 from attnlib.message_passing.factors import FactorGraph
 from attnlib.message_passing.records import BeliefRecord
-from attnlib.solve import with_derivatives
+from attnlib.solve import spectral_radius, with_derivatives
 
 
 class Messages:
@@ -24,7 +27,7 @@ class Messages:
 
     def start(self) -> Tensor:
         """Messages that say nothing."""
-        nothing = self.valid.to(self.tables[0].dtype).log() - self.valid.sum(-1, keepdim=True).log()
+        nothing = self.normalised(self.valid.to(self.tables[0].dtype).log())
         return nothing[self.variable].expand(*self.graph.batch, -1, -1)
 
     def sweep(self, nu: Tensor) -> Tensor:
@@ -32,7 +35,7 @@ class Messages:
         mu, sent = self.to_factors(nu), []
         for (_, arity, shape), table, part in zip(self._groups(), self.tables, self._split(mu), strict=True):
             for place in range(arity):
-                joint = self._joint(table, part, shape, [other for other in range(arity) if other != place])
+                joint = self.joint(table, part, [other for other in range(arity) if other != place])
                 others = [other - arity for other in range(arity) if other != place]
                 message = log_sum(joint, others) if others else joint
                 sent.append(torch.nn.functional.pad(message, (0, self.most - shape[place]), value=-torch.inf))
@@ -46,12 +49,7 @@ class Messages:
 
     def attached(self, nu: Tensor, damping: float | int, max_sweeps: int, on_failure: OnFailure) -> Tensor:
         """Messages that have settled, with their derivatives. Those that are impossible have none."""
-        possible = nu > -torch.inf
-
-        def again(flat: Tensor) -> Tensor:
-            now = torch.where(possible, flat.view_as(nu), -torch.inf)
-            return torch.where(possible, self.damped(now, self.sweep(now), damping), 0.0).flatten(-2)
-
+        again, possible = self.flat(nu, damping)
         flat = with_derivatives(
             again,
             torch.where(possible, nu, 0.0).flatten(-2),
@@ -60,6 +58,36 @@ class Messages:
             on_failure=on_failure,
         )
         return torch.where(possible, flat.view_as(nu), -torch.inf)
+
+    def flat(self, nu: Tensor, damping: float | int) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+        """A damped sweep as a map of flat states ``[*batch, edges * states]``, and which messages are possible in them.
+
+        What is impossible at nu stays so, and is zero in the states.
+        """
+        possible = nu > -torch.inf
+
+        def again(flat: Tensor) -> Tensor:
+            now = torch.where(possible, flat.view_as(nu), -torch.inf)
+            return torch.where(possible, self.damped(now, self.sweep(now), damping), 0.0).flatten(-2)
+
+        return again, possible
+
+    @torch.no_grad()
+    def stability(self, nu: Tensor, core: Tensor, damping: float | int = 0.0) -> Tensor:
+        """One minus the spectral radius of a sweep at messages that have settled, ``[*batch]``.
+
+        Only messages of the factors in the core, ``[edges]``, can come back to where they started: no others have eigenvalues.
+        """
+        again, possible = self.flat(nu, damping)
+        settled = torch.where(possible, nu, 0.0).flatten(-2)
+        inside = core.repeat_interleave(self.most)
+
+        def looped(state: Tensor) -> Tensor:
+            return torch.where(inside, again(torch.where(inside, state, settled)), settled)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # four digits are more than a verdict needs
+            return 1 - spectral_radius(looped, settled, max_steps=320, on_failure="warn")
 
     def to_factors(self, nu: Tensor) -> Tensor:
         """The messages from variables to factors: what all other factors say. A minus infinity is counted, not subtracted."""
@@ -70,7 +98,7 @@ class Messages:
         free = (holes.index_select(-2, self.variable) - blocked < 0.5) & self.valid[self.variable]
         return self.normalised(torch.where(free, mu, -torch.inf))
 
-    def record(self, nu: Tensor, residual: Tensor, iterations: Tensor, converged: Tensor) -> BeliefRecord:
+    def record(self, nu: Tensor, residual: Tensor, iterations: Tensor, converged: Tensor, stability: Tensor) -> BeliefRecord:
         """Beliefs and the Bethe free energy of messages."""
         mu = self.to_factors(nu)
         open_ = nu > -torch.inf
@@ -79,8 +107,8 @@ class Messages:
         logits = torch.where((holes < 0.5) & self.valid, total, -torch.inf)
         one, of_variables = log_sum(logits, [-1]), []
         value = one.sum(-1) - log_sum(mu + nu, [-1]).sum(-1)
-        for (_, arity, shape), table, part in zip(self._groups(), self.tables, self._split(mu), strict=True):
-            joint = self._joint(table, part, shape, list(range(arity)))
+        for (_, arity, _), table, part in zip(self._groups(), self.tables, self._split(mu), strict=True):
+            joint = self.joint(table, part, list(range(arity)))
             norm = log_sum(joint, list(range(-arity, 0)))
             value = value + norm.sum(-1)
             of_variables.append((joint - norm[(..., *(None,) * arity)]).exp().to(self.dtype))
@@ -88,7 +116,7 @@ class Messages:
             raise ValueError("log_potentials forbid every state; expected at least one that all factors allow")
         beliefs = (logits - one[..., None]).exp().to(self.dtype)
         value = check_result(value.to(self.dtype), "log_potentials are")
-        return BeliefRecord(beliefs, tuple(of_variables), value, residual, iterations, converged)
+        return BeliefRecord(beliefs, tuple(of_variables), value, residual, iterations, converged, stability)
 
     def normalised(self, messages: Tensor) -> Tensor:
         """Logarithms of probabilities; where nothing is possible, they stay minus infinity."""
@@ -118,11 +146,11 @@ class Messages:
         return parts
 
     @staticmethod
-    def _joint(table: Tensor, part: Tensor, shape: tuple[int, ...], places: list[int]) -> Tensor:
-        """The table with the messages at some of its places multiplied in."""
-        arity = len(shape)
+    def joint(table: Tensor, part: Tensor, places: list[int]) -> Tensor:
+        """The table with the messages at some of its places, of ``[*batch, factors, arity, states]``, multiplied in."""
+        arity = part.shape[-2]
         for place in places:
-            message = part[..., place, : shape[place]]
+            message = part[..., place, : table.shape[place - arity]]
             table = table + message[(..., *(None,) * place, slice(None), *(None,) * (arity - 1 - place))]
         return table
 

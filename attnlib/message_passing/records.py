@@ -13,14 +13,16 @@ class BeliefRecord:
     ``beliefs [*batch, variables, states]`` are those of each variable, with zeros where a variable has fewer states than
     another; ``factor_beliefs`` those of each factor, one tensor ``[*batch, factors, *states]`` for each group of the graph.
     ``log_partition [*batch]`` is ``ln Z``, of belief propagation minus the Bethe free energy. ``residual [*batch]`` is the
-    largest change that one more sweep makes in a message, a probability; ``iterations [*batch]`` the sweeps made;
-    ``converged [*batch]`` whether the residual is within the tolerance.
+    largest change that one more sweep, undamped, makes in a message, a probability; ``iterations [*batch]`` the sweeps made,
+    two passes on a forest; ``converged [*batch]`` whether the residual is within the tolerance. ``stability [*batch]`` is one
+    minus the spectral radius of a sweep, undamped, at these messages: 1 on a forest and where beliefs are exact, below 0 where
+    messages that differ a little do not come back, NaN where no value can be seen.
 
     >>> from attnlib.message_passing import belief_propagation, ising_graph
     >>> found = belief_propagation(ising_graph(torch.tensor([[0.0, 1.0], [1.0, 0.0]])))
     >>> found.beliefs, found.iterations
     (tensor([[0.5000, 0.5000],
-            [0.5000, 0.5000]]), tensor(1))
+            [0.5000, 0.5000]]), tensor(2))
     """
 
     beliefs: Float[Tensor, "*batch variables states"]
@@ -29,6 +31,25 @@ class BeliefRecord:
     residual: Float[Tensor, "*batch"]
     iterations: Int[Tensor, "*batch"]
     converged: Bool[Tensor, "*batch"]
+    stability: Float[Tensor, "*batch"]
+
+
+@dataclass(frozen=True)
+class BeliefPoints:
+    """Fixed points of belief propagation, and which start led where.
+
+    ``points`` is a :class:`BeliefRecord` with one axis in front, ``[points]``, the largest ``log_partition`` first: that with
+    the lowest Bethe free energy. ``reached [starts]`` says which point a start led to, -1 where it did not settle.
+
+    >>> from attnlib.message_passing import find_beliefs, ising_graph
+    >>> magnet = ising_graph(1 - torch.eye(4), torch.full((4,), 0.05))
+    >>> found = find_beliefs(magnet, generator=torch.Generator().manual_seed(0))
+    >>> found.points.beliefs[:, 0, 1], found.points.log_partition  # up, and down
+    (tensor([0.9965, 0.0049]), tensor([6.2111, 5.8144]))
+    """
+
+    points: BeliefRecord
+    reached: Int[Tensor, "starts"]
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ def test_it_is_exact_on_trees(seed, forbidden, batch):
     found = belief_propagation(graph)
     same(found, exact_beliefs(graph))
     assert found.converged.all()
+    assert (found.iterations == 2).all()
+    assert (found.stability == 1).all()
     same(belief_propagation(graph, damping=0.3), exact_beliefs(graph), atol=1e-10)
 
 
