@@ -57,7 +57,7 @@ from torch.nn.utils import parametrize
 
 from attnlib import ConvergenceError
 from attnlib.course.models import PatchClassifier
-from attnlib.mean_field import Binary, MeanFieldAttention, flat_couplings, symmetric_couplings
+from attnlib.mean_field import Binary, MeanFieldAttention, bounded_couplings, flat_couplings, symmetric_couplings
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "bounded_couplings.json"
 SETTINGS = {"bound": 0.95, "batch": 32, "steps": {"shuffled": 200, "digits": 300, "digits, long": 900}, "folds": 5}
@@ -68,22 +68,29 @@ WAYS = ("none", "scaled after", "clipped after", "scaled inside", "clipped insid
 KINDS, SITES, WIDTH = 10, 16, 32
 
 
-class Clipped(nn.Module):
-    """Parameters of couplings as couplings whose modes beyond the bound have lost what passes it; self-couplings stay out."""
+class Scaled(nn.Module):
+    """Parameters of couplings as couplings that are scaled down to the bound."""
 
     def __init__(self, most: float) -> None:
         super().__init__()
         self.most = most
 
     def forward(self, raw: Tensor) -> Tensor:
-        """``[heads, n, n, d, d]`` in and out. Without self-couplings some excess comes back: the rest is scaled."""
-        n, d = raw.shape[-3], raw.shape[-1]
+        """``[heads, n, n, d, d]`` in and out."""
         J = symmetric_couplings(raw)
-        values, modes = torch.linalg.eigh(flat_couplings(J))
-        excess = (modes * (values - self.most).clamp(min=0).unsqueeze(-2)) @ modes.mT
-        J = J - symmetric_couplings(excess.unflatten(-1, (n, d)).unflatten(-3, (n, d)).transpose(-3, -2))
         strongest = torch.linalg.eigvalsh(flat_couplings(J))[:, -1]
         return J * (self.most / strongest.clamp(min=self.most))[:, None, None, None, None]
+
+
+class Clipped(Scaled):
+    """Parameters of couplings as couplings whose modes beyond the bound have lost what passes it, as in ``attnlib``."""
+
+    def forward(self, raw: Tensor) -> Tensor:
+        """``[heads, n, n, d, d]`` in and out."""
+        return bounded_couplings(symmetric_couplings(raw), self.most)
+
+
+INSIDE = {"scaled inside": Scaled, "clipped inside": Clipped}
 
 
 class Block(nn.Module):
@@ -105,11 +112,10 @@ class Block(nn.Module):
 
 def built(task: str, spins: str, way: str, settings: dict) -> nn.Module:
     """A model of the task, drawn from torch's generator: the same draw for every way."""
-    bound = settings["bound"] if way == "scaled inside" else None
     sizes = {"sites": SITES, "heads": 2} if task == "shuffled" else {"sites": 9, "bare": True}
-    mixer = MeanFieldAttention(WIDTH if task == "shuffled" else 10, beta=1.0, bound=bound, **sizes, **SPINS[spins])
-    if way == "clipped inside":
-        parametrize.register_parametrization(mixer, "couplings", Clipped(settings["bound"]))
+    mixer = MeanFieldAttention(WIDTH if task == "shuffled" else 10, beta=1.0, bound=None, **sizes, **SPINS[spins])
+    if way in INSIDE:
+        parametrize.register_parametrization(mixer, "couplings", INSIDE[way](settings["bound"]))
     return Block(mixer) if task == "shuffled" else PatchClassifier(mixer, image=(8, 8), patch=(2, 4))
 
 

@@ -1,5 +1,6 @@
 """Mean-field theory: the response of coupled spins, from exact enumeration to deep implicit attention (chapter 4)."""
 
+from attnlib.mean_field.bounded import bounded_couplings
 from attnlib.mean_field.couplings import (
     flat_couplings,
     sherrington_kirkpatrick,
@@ -33,6 +34,7 @@ __all__ = [
     "Spherical",
     "adaptive_tap",
     "almeida_thouless",
+    "bounded_couplings",
     "exact_ising",
     "flat_couplings",
     "gaussian_response",

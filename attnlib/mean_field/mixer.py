@@ -3,6 +3,7 @@
 It is longer than 250 lines because every argument is spelled out, and explained where it stands.
 """
 
+from functools import partial
 from typing import Literal, cast
 
 import torch
@@ -11,11 +12,12 @@ from torch import Tensor, nn
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Empty, Scalar, check_beta, check_choice, check_count, check_flag, check_number
-from attnlib._core.convergence import OnFailure
+from attnlib._core.convergence import ConvergenceError, OnFailure
 from attnlib._core.numerics import differentiable
 from attnlib._core.systems import apart_by, together_by
-from attnlib._core.values import check_result, verdict
+from attnlib._core.values import check_result
 from attnlib.attention import Heads, Mixer, Places, check_heads
+from attnlib.mean_field.bounded import bounded_couplings, strongest
 from attnlib.mean_field.couplings import flat_couplings, stable_scale, symmetric_couplings
 from attnlib.mean_field.equations import Corrected, Equations, safe_length
 from attnlib.mean_field.gaussian import means
@@ -54,10 +56,11 @@ class MeanFieldAttention(Mixer):
             :func:`symmetric_couplings` says; default symmetric across sites, without self-coupling. Without the symmetry there
             is no Gibbs measure, and no exact reaction but the Gaussian prior's.
         largest: the largest eigenvalue that ``beta J`` starts with, times the prior's variance; default 0.5.
-        bound: what that eigenvalue never exceeds; default 0.95. Below 1 the system is stable. Where the parameters go further
-            in training, each head's couplings are what they say times ``min(1, bound / eigenvalue)``, and gradients know it;
-            inside the bound nothing is changed, not a bit. None: the couplings are what the parameters say, over the edge too.
+        bound: what that eigenvalue never exceeds; default 0.95. Below 1 the system is stable. Where the parameters of a head
+            go further in training, the modes beyond the bound lose what passes it, as :func:`bounded_couplings` says, and
+            gradients know it; inside the bound nothing is changed, not a bit. None: the couplings are what the parameters say.
         method, tolerance, max_steps, on_failure: of :func:`attnlib.solve.fixed_point`, where there is something to iterate.
+            Before an error ``"damped"`` steps are followed by as many of Anderson's.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
 
@@ -139,6 +142,8 @@ class MeanFieldAttention(Mixer):
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
         self.max_steps = check_count("max_steps", max_steps)
         self.bound = None if bound is None else check_number("bound", bound, above=0)
+        if self.bound is not None and check_number("largest", largest, above=0) > self.bound:
+            raise ValueError(f"largest is {largest} and bound {bound}; expected largest within the bound, or bound=None")
         self.on_failure: OnFailure = on_failure
         free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
         self._variance = torch.linalg.eigvalsh(free).max().item()
@@ -191,8 +196,9 @@ class MeanFieldAttention(Mixer):
 
     def _couplings(self, n: int) -> Tensor:
         """Couplings of the first n sites, as bounded in the system of all, ``[heads, n, n, d, d]``."""
-        J = self._unbounded(n if self.bound is None else self.sites)
-        return J if self.bound is None else self._kept(J, self.bound)[:, :n, :n]
+        if self.bound is None:
+            return self._unbounded(n)
+        return bounded_couplings(self._unbounded(self.sites), self.bound / self._variance, **self.symmetries)[:, :n, :n]
 
     def _unbounded(self, n: int) -> Tensor:
         """What the parameters say, with symmetries and beta, ``[heads, n, n, d, d]``, in single precision or better."""
@@ -200,22 +206,6 @@ class MeanFieldAttention(Mixer):
         J = symmetric_couplings(raw, **self.symmetries).to(torch.promote_types(raw.dtype, torch.float32))
         beta = self.beta.to(J.dtype)[:, None, None, None, None] if isinstance(self.beta, Tensor) else self.beta
         return check_result(beta * J, "beta or the couplings are")
-
-    def _kept(self, J: Tensor, bound: float | int) -> Tensor:
-        """Couplings inside the bound. A factorisation tells whether they are; only where not, eigenvalues are asked for."""
-        flat, most = flat_couplings(J), bound / self._variance
-        square = flat.detach() if self.symmetries["across"] else flat.detach().mT @ flat.detach()
-        eye = torch.eye(flat.shape[-1], dtype=flat.dtype, device=flat.device)
-        limit = most if self.symmetries["across"] else most**2
-        if verdict(lambda: not torch.linalg.cholesky_ex(limit * eye - square)[1].any()):
-            return J
-        return J * (most / self._strongest(flat).clamp(min=most))[:, None, None, None, None]
-
-    def _strongest(self, flat: Tensor) -> Tensor:
-        """The largest eigenvalue of couplings ``[heads, k, k]``; without symmetry the largest singular value, ``[heads]``."""
-        if self.symmetries["across"]:
-            return torch.linalg.eigvalsh(flat)[..., -1]
-        return torch.linalg.svdvals(flat)[..., 0]
 
     def _respond(self, heads: Heads) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
         """Means ``[*batch, heads, n, d]``, the couplings, and residual, iterations and converged of each system."""
@@ -251,15 +241,20 @@ class MeanFieldAttention(Mixer):
         else:
             equations = Equations(J, h, self.prior, None if self.onsager == "exact" else lambda m: (None, None))
         length = safe_length(whole, self._variance, self.symmetries["across"])
-        found = fixed_point(
+        solve = partial(
+            fixed_point,
             equations.image,
-            equations.start(None),
-            method=self.method,
             step=equations.step if self.onsager == "exact" else lambda m: length.expand(m.shape[:-1]),
             tolerance=self.tolerance,
             max_steps=self.max_steps,
             on_failure=self.on_failure,
         )
+        try:
+            found = solve(start=equations.start(None), method=self.method)
+        except ConvergenceError:
+            if self.method != "damped":
+                raise
+            found = solve(start=equations.start(None), method="anderson")
         return found.solution[..., : h.shape[-1]], (found.residual, found.iterations, found.converged)
 
     @torch.no_grad()
@@ -268,7 +263,7 @@ class MeanFieldAttention(Mixer):
 
         For asymmetric couplings it is the largest singular value. Errors: ValueError on couplings that are not finite.
         """
-        return self._strongest(flat_couplings(self._couplings(self.sites))) * self._variance
+        return strongest(flat_couplings(self._couplings(self.sites)), self.symmetries["across"]) * self._variance
 
     @torch.no_grad()
     def stabilise(self, most: float | int = 0.95) -> None:
@@ -276,7 +271,7 @@ class MeanFieldAttention(Mixer):
 
         A projection to follow a step of training with ``bound=None``. Shapes stay. Errors: ValueError unless ``most > 0``.
         """
-        now = self._strongest(flat_couplings(self._unbounded(self.sites))) * self._variance
+        now = strongest(flat_couplings(self._unbounded(self.sites)), self.symmetries["across"]) * self._variance
         shrink = (check_number("most", most, above=0) / now.clamp(min=1e-30)).clamp(max=1.0)
         self.couplings.mul_(shrink.to(self.couplings.dtype)[:, None, None, None, None])
 

@@ -28,7 +28,7 @@ class TestMeanFieldAttentionWithANetwork(mixers.MeanFieldAttentionWithANetworkSu
 def test_stabilise_scales_each_head_by_itself(symmetric):
     """A head that is stable keeps its couplings, however far another one has gone."""
     torch.manual_seed(0)
-    module = MeanFieldAttention(6, heads=3, sites=5, symmetric=symmetric, dtype=torch.float64)
+    module = MeanFieldAttention(6, heads=3, sites=5, symmetric=symmetric, bound=None, dtype=torch.float64)
     with torch.no_grad():
         module.couplings.mul_(torch.tensor([1.0, 20.0, 50.0], dtype=torch.float64)[:, None, None, None, None])
     before, largest = module.couplings.detach().clone(), module.largest_eigenvalue()
