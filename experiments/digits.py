@@ -112,6 +112,7 @@ def mean_field(name: str, settings: dict) -> MeanFieldAttention:
         tolerance=settings["tolerance"],
         max_steps=settings["max_steps"],
         on_failure="warn",
+        bound=None,
         **given,
     )
     mixer.couplings.requires_grad_(not frozen)

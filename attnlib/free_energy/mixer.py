@@ -20,7 +20,7 @@ from attnlib.free_energy.feedback import Slopes, couplings_and_slopes, feedback
 from attnlib.free_energy.newton import solved
 from attnlib.free_energy.records import VectorSpinRecord
 from attnlib.free_energy.spectral import solved as spherical
-from attnlib.free_energy.system import default_tolerance, overlaps_of, resolved
+from attnlib.free_energy.system import default_tolerance, overlaps_of, precise, resolved
 from attnlib.mean_field import stable_scale, symmetric_couplings
 
 Couplings = Literal["free", "tanh", "softmax"]
@@ -244,8 +244,7 @@ class VectorSpinAttention(Mixer):
                 raise ValueError(
                     f"x, the couplings (see largest) or beta are too large, up to {hot:.2g}; expected at most {limit:.2g}"
                 )
-            if hot > 50 and h.dtype == torch.float32:  # too few digits would be left of V
-                J, fields = J.double(), fields.double()
+            J, fields = precise(J, fields, hot)
             tolerance = default_tolerance(h.dtype) if self.tolerance is None else self.tolerance
             z, m, chi, evidence = self._solved(J, fields, tolerance, mask)
             more = torch.zeros_like(h)

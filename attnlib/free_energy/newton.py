@@ -14,15 +14,15 @@ from torch import Tensor
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
-from attnlib._core.values import check_result, in_forward_mode, looking, refuted, transforming, verdict
+from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, refuted, transforming, verdict
 from attnlib.free_energy.attached import attached, stepped
 from attnlib.free_energy.minimise import Descent
 from attnlib.free_energy.records import SaddlePoint
-from attnlib.free_energy.system import Spins, check_spins, default_tolerance
+from attnlib.free_energy.system import Spins, check_spins, default_tolerance, precise
 
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
-STRONG, RUNG = 64.0, 8.0
+STRONG, RUNG = 128.0, 8.0
 """Couplings whose rows sum to more than this, in units of the temperature, are reached from warmer ones, this far apart."""
 
 
@@ -45,7 +45,8 @@ def saddle_point(
     solution, and Newton's method with backtracking finds it from any start in the domain. The default start is the answer for
     independent random couplings: ``z_i = x_i + sum_j J_ij^2 / x_j`` with ``x_j`` from the field and the others' means. Where
     these couplings are no such ones, it is moved towards a z that dominates its row. Cold systems are first solved at betas an
-    eighth apart, each from the one before, so that the number of factorisations grows with the logarithm of beta only.
+    eighth apart, each from the one before, so that the number of factorisations grows with the logarithm of beta only. Where
+    couplings or fields pass 50 in units of the temperature, single precision becomes double inside: V would lose its digits.
 
     A sample that has converged is not moved any more, so that its solution does not depend on who else is in the batch. The
     iterations leave nothing behind: z, m and chi differentiate, as often as is asked for, by the implicit function theorem.
@@ -85,7 +86,10 @@ def saddle_point(
         check_field("start", start, (*spins.batch, spins.n), J)
     with working(J):
         first = None if start is None else _placed(start, spins)
-        found = solved(spins.couplings, spins.fields, first, tolerance, max_steps, on_failure)
+        hot = max(check_finite(J=spins.couplings, h=spins.fields))
+        couplings, fields = precise(spins.couplings, spins.fields, hot)
+        first = None if first is None else first.to(couplings.dtype)
+        found = solved(couplings, fields, first, tolerance, max_steps, on_failure)
         scaled = SaddlePoint(found.z / spins.column(), found.m, found.chi, found.residual, found.iterations, found.converged)
         return as_given(scaled, J.dtype)
 

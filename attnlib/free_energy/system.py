@@ -82,6 +82,11 @@ def default_tolerance(dtype: torch.dtype) -> float:
     return eps**0.8 if dtype == torch.float64 else 4 * eps
 
 
+def precise(J: Tensor, h: Tensor, hot: float) -> tuple[Tensor, Tensor]:
+    """Couplings and fields, up to so large: in double precision where single would leave V too few digits."""
+    return (J.double(), h.double()) if hot > 50 and h.dtype == torch.float32 else (J, h)
+
+
 def overlaps_of(rows: Tensor) -> Tensor:
     """``rows rows^T / d``, ``[*batch, n, n]``, of fields or means ``[*batch, n, d]``."""
     return rows @ rows.mT / rows.shape[-1]
