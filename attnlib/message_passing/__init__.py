@@ -1,7 +1,7 @@
 """Message passing: attention on graphs, beliefs, and signals from noisy measurements (chapter 6)."""
 
 from attnlib.message_passing.amp import amp, amp_path
-from attnlib.message_passing.beliefs import belief_propagation, find_beliefs
+from attnlib.message_passing.beliefs import belief_propagation
 from attnlib.message_passing.chains import chain_graph, forward_backward
 from attnlib.message_passing.enumeration import exact_beliefs
 from attnlib.message_passing.evolution import state_evolution
@@ -17,6 +17,7 @@ from attnlib.message_passing.graphs import (
     window_edges,
 )
 from attnlib.message_passing.mixer import GraphAttention
+from attnlib.message_passing.points import find_beliefs
 from attnlib.message_passing.records import (
     AMPPath,
     AMPRecord,
