@@ -32,7 +32,8 @@ Predicted, before the run:
 The first holds; the second and the fourth do not: ``clipped inside`` is the first below 1 and ends lowest or level. So there
 is a third task, ``digits, long``, of 900 steps, with a prediction of its own, written before it was run: at 900 steps, too,
 ``clipped inside`` has the lowest mean loss with Gaussian spins, and is within two standard errors of the lowest with binary
-ones.
+ones. It has the lowest with both: 0.167 ± 0.006 and 0.087 ± 0.011, where ``scaled inside`` has 0.223 ± 0.011 and 0.115 ± 0.009.
+So it is the way of ``MeanFieldAttention``. It is the dearest: on ``shuffled`` a step takes three times as long as without.
 
 Every run is written to attnlib/course/data/results/bounded_couplings.json as soon as it is done; a second call makes only what
 is missing.
