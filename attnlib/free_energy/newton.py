@@ -14,6 +14,7 @@ from torch import Tensor
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.numerics import lengths
 from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, refuted, transforming, verdict
 from attnlib.free_energy.attached import attached, stepped
 from attnlib.free_energy.minimise import Descent
@@ -22,8 +23,8 @@ from attnlib.free_energy.system import Spins, check_spins, default_tolerance, pr
 
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
-STRONG, RUNG = 128.0, 8.0
-"""Couplings whose rows sum to more than this, in units of the temperature, are reached from warmer ones, this far apart."""
+STRONG, RUNG = 32.0, 8.0
+"""Couplings with longer rows than this, in units of the temperature, are reached from warmer ones, this far apart."""
 
 
 def saddle_point(
@@ -127,10 +128,10 @@ def cooled(J: Tensor, h: Tensor, max_steps: int) -> tuple[Tensor | None, Tensor 
     the saddle point at a warmer beta it takes some ten, whatever beta is. NaN for systems that need no such start.
     """
     n, d = h.shape[-2:]
-    if not J.numel() or n * float(J.abs().amax()) <= STRONG:  # a look that costs less than the sums
+    if not J.numel() or n**0.5 * float(J.abs().amax()) <= STRONG:  # a look that costs less than the sums
         return None, None
     J, h = J.reshape(-1, n, n), h.reshape(-1, n, d)
-    strength = J.abs().sum(-1).amax(-1)
+    strength = lengths(J).amax(-1)
     rungs = ((strength / STRONG).clamp(min=1).log() / math.log(RUNG)).ceil().long()
     if not rungs.any():
         return None, None

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.checks import check_number
+from attnlib._core.numerics import widened
 from attnlib._core.values import through_steps, verdict
 from attnlib.mean_field.couplings import flat_couplings, symmetric_couplings
 
@@ -32,9 +33,9 @@ def bounded_couplings(
     eigendecompositions beyond the bound, and inside it one factorisation, which tells.
 
     Args:
-        J: ``[*batch, n, n, d, d]`` with the symmetries named, finite.
+        J: ``[*batch, n, n, d, d]``, finite.
         bound: above 0.
-        across, inside, self_coupling: the symmetries of J, as :func:`symmetric_couplings` names them.
+        across, inside, self_coupling: the symmetries that J has, or is given first, as by :func:`symmetric_couplings`.
 
     Returns:
         ``[*batch, n, n, d, d]``, differentiable twice.
@@ -47,17 +48,20 @@ def bounded_couplings(
     >>> bounded_couplings(J, 1.0)[0, 1], bounded_couplings(J, 3.0)[0, 1]
     (tensor([[1.]]), tensor([[2.]]))
     """
-    flat, bound = flat_couplings(J), check_number("bound", bound, above=0)
+    named = {"across": across, "inside": inside, "self_coupling": self_coupling}
+    bound, J = check_number("bound", bound, above=0), symmetric_couplings(J, **named)
+    kept, J = J, J.to(widened(J).dtype)
+    flat, bound = flat_couplings(J), min(bound, torch.finfo(J.dtype).max ** 0.4)
     if _within(flat, bound, across):
-        return J
+        return kept
     if across:
         n, d = J.shape[-3], J.shape[-1]
         passing = _passing(flat, bound).unflatten(-1, (n, d)).unflatten(-3, (n, d)).transpose(-3, -2)
-        J = J - symmetric_couplings(passing, across=across, inside=inside, self_coupling=self_coupling)
+        J = J - symmetric_couplings(passing, **named)
         flat = flat_couplings(J)
         if _within(flat, bound, across):
-            return J
-    return J * (bound / strongest(flat, across).clamp(min=bound))[..., None, None, None, None]
+            return J.to(kept.dtype)
+    return (J * (bound / strongest(flat, across).clamp(min=bound))[..., None, None, None, None]).to(kept.dtype)
 
 
 def strongest(flat: Tensor, symmetric: bool) -> Tensor:

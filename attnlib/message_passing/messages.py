@@ -45,7 +45,8 @@ class Messages:
 
     def damped(self, nu: Tensor, after: Tensor, damping: float | int) -> Tensor:
         """The messages after a sweep, with part of their old logarithms kept."""
-        return self.normalised((1 - damping) * after + damping * nu) if damping else after
+        mixed = torch.where(nu.minimum(after) > -torch.inf, (1 - damping) * after + damping * nu, -torch.inf)
+        return self.normalised(mixed) if damping else after
 
     def attached(self, nu: Tensor, damping: float | int, max_sweeps: int, on_failure: OnFailure) -> Tensor:
         """Messages that have settled, with their derivatives. Those that are impossible have none."""

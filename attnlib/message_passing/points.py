@@ -7,7 +7,7 @@ import torch
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import check_count, check_generator, check_number
-from attnlib._core.convergence import ConvergenceError, ConvergenceWarning
+from attnlib._core.convergence import ConvergenceWarning, OnFailure, report_failure
 from attnlib._core.values import check_visible
 from attnlib.message_passing.beliefs import checked, settled_from
 from attnlib.message_passing.factors import FactorGraph
@@ -25,6 +25,7 @@ def find_beliefs(
     max_sweeps: int | None = None,
     merge: float | int = 1e-4,
     generator: torch.Generator | None = None,
+    on_failure: OnFailure = "error",
 ) -> BeliefPoints:
     r"""Look for fixed points of belief propagation from random messages, and rank them by their Bethe free energy.
 
@@ -42,6 +43,7 @@ def find_beliefs(
         damping, tolerance, max_sweeps: of :func:`belief_propagation`, each from every start.
         merge: points whose beliefs all differ by less are one.
         generator: of the random messages; default torch's own.
+        on_failure: that no start settles is an ``"error"`` (default); or ``"warn"``, and there are no points.
 
     Returns:
         :class:`BeliefPoints`. Nothing is differentiated.
@@ -60,7 +62,8 @@ def find_beliefs(
     starts = check_count("starts", starts)
     spread, merge = check_number("spread", spread, above=0), check_number("merge", merge, above=0)
     check_generator(generator)
-    damping, tolerance, max_sweeps = checked(graph, damping, tolerance, max_sweeps, "warn")
+    damping, tolerance, max_sweeps = checked(graph, damping, tolerance, max_sweeps, on_failure)
+    max_sweeps = max_sweeps or 1000
     if graph.batch:
         raise ValueError(f"graph has batch axes {graph.batch}; expected none: each start is a sample")
     check_visible(**{"log_potentials[0]": graph.log_potentials[0]})
@@ -71,14 +74,13 @@ def find_beliefs(
         first = messages.start()
         noise = torch.randn(first.shape, generator=generator, dtype=first.dtype, device=first.device)
         noise[0] = 0
-        found = settled_from(
-            messages, messages.normalised(first + spread * noise), damping, tolerance, max_sweeps or 1000, "warn"
-        )
+        found = settled_from(messages, messages.normalised(first + spread * noise), damping, tolerance, max_sweeps, "warn")
     if not found.converged.any():
-        raise ConvergenceError(
-            f"none of {starts} starts settled in {max_sweeps or 1000} sweeps; expected one at least (try damping)",
-            iterations=max_sweeps or 1000,
+        report_failure(
+            f"none of {starts} starts settled in {max_sweeps} sweeps; expected one at least (try damping)",
+            iterations=max_sweeps,
             residual=found.residual.max().item(),
+            on_failure=on_failure,
         )
     order = torch.where(found.converged, found.log_partition, -torch.inf).argsort(descending=True, stable=True)
     reached, chosen = torch.full((starts,), -1, device=order.device), list[int]()
@@ -88,6 +90,8 @@ def find_beliefs(
         reached[start] = near[0] if len(near) else len(chosen)
         if not len(near):
             chosen.append(start)
-    points = [getattr(found, field.name) for field in fields(found)]
-    kept_ = (tuple(t[chosen] for t in part) if isinstance(part, tuple) else part[chosen] for part in points)
-    return BeliefPoints(BeliefRecord(*kept_), reached)
+    of_factors = tuple(belief[chosen] for belief in found.factor_beliefs)
+    others = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "factor_beliefs"}
+    return BeliefPoints(
+        BeliefRecord(factor_beliefs=of_factors, **{name: part[chosen] for name, part in others.items()}), reached
+    )

@@ -91,14 +91,16 @@ def fixed_point(
     start = differentiable(start).detach()
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
     through = blind and (torch.is_grad_enabled() or transforming())
+    if parts is not None and not isinstance(parts, list | tuple):
+        raise ValueError(f"parts is a {type(parts).__name__}; expected a list or a tuple of sizes")
     sizes = () if parts is None else tuple(check_count("parts", size) for size in parts)
     if parts is not None and sum(sizes) != start.shape[-1]:
         raise ValueError(f"parts is {sizes}; expected sizes that sum to the last axis of start, {start.shape[-1]}")
     if scale is not None:
         check_field("scale", scale, (*start.shape[:-1], max(len(sizes), 1)), start)
-        if refuted(lambda: (scale >= 0).all()):
-            raise ValueError("scale has entries that are negative or no numbers; expected sizes")
         scale = scale.detach()
+        if refuted((scale >= 0).all):
+            raise ValueError("scale has entries that are negative; expected sizes")
     iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, sizes, scale)
 
     def checked(state: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from attnlib._core.checks import check_choice, check_count, check_floating, check_generator, check_number
 from attnlib._core.convergence import OnFailure, report_failure
-from attnlib._core.numerics import differentiable
-from attnlib._core.values import check_finite, refuted, settled
+from attnlib._core.numerics import differentiable, widened
+from attnlib._core.values import check_finite, check_visible, refuted, settled
 from attnlib.solve.implicit import Map
 
 KRYLOV = 16
@@ -55,6 +55,7 @@ def spectral_radius(
     tensor(0.5000)
     """
     _check(function, "state", state)
+    check_visible(state=state)
     check_choice("on_failure", on_failure, ("error", "warn"))
     tolerance, max_steps = check_number("tolerance", tolerance, above=0), check_count("max_steps", max_steps)
     check_generator(generator)
@@ -125,14 +126,14 @@ def radius_of(
     with torch.enable_grad():
         point = state.detach().requires_grad_()
         image = function(point)
-    k = state.shape[-1]
+    k, wide = state.shape[-1], widened(state).dtype
     width = min(k, KRYLOV)
     drawn = torch.Generator(state.device).manual_seed(0) if generator is None else generator
-    vector = torch.randn(state.shape, generator=drawn, dtype=state.dtype, device=state.device)
-    radius, residual = (torch.zeros_like(state[..., 0]) for _ in range(2))
+    vector = torch.randn(state.shape, generator=drawn, dtype=wide, device=state.device)
+    radius, residual = (torch.zeros_like(vector[..., 0]) for _ in range(2))
     with torch.no_grad():
         for _ in range(-(-max_steps // width)):
-            basis, H, beyond = _arnoldi(lambda u: _pulled(image, point, u), vector, width)
+            basis, H, beyond = _arnoldi(lambda u: _pulled(image, point, u.to(state.dtype)).to(wide), vector, width)
             values, modes = torch.linalg.eig(H)
             best = values.abs().argmax(-1, keepdim=True)
             mode = modes.gather(-1, best.unsqueeze(-2).expand(*modes.shape[:-1], 1))[..., 0]
@@ -142,7 +143,7 @@ def radius_of(
             if settled(residual <= tolerance):
                 break
             vector = (basis.mT @ mode.real.unsqueeze(-1))[..., 0]
-    return radius, residual
+    return radius.to(state.dtype), residual
 
 
 def _arnoldi(product: Map, vector: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -541,6 +541,14 @@ def _places(about: SimpleNamespace) -> object:
     return "sinusoids" if "MemoryNetwork" in about.entry.name else rotary_places
 
 
+def _one_graph(about: SimpleNamespace) -> object:
+    """A graph without batch axes."""
+    from attnlib.message_passing import FactorGraph
+
+    tables = [_draw(about, 2, 2) * about.world.scale, _draw(about, 1, 2, 3, seed=1) * about.world.scale]
+    return FactorGraph((2, 3), [torch.tensor([[0], [0]]), torch.tensor([[0, 1]])], tables)
+
+
 SYSTEMS = ("exact_ising", "heat_bath", "naive_mean_field", "tap", "adaptive_tap", "almeida_thouless")
 """Functions of couplings and fields of spins."""
 
@@ -570,8 +578,10 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "strength": lambda about: 0.7,
     "gaussian_response.J": _glass,
     "gaussian_response.h": lambda about: _draw(about, *about.world.batch, "fields", "n") * about.world.scale,
-    "symmetric_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
-    "flat_couplings.J": lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
+    **dict.fromkeys(
+        ("symmetric_couplings.J", "flat_couplings.J", "bounded_couplings.J"),
+        lambda about: _draw(about, *about.world.batch, "n", "n", "d", "d") * about.world.scale,
+    ),
     "almeida_thouless.m": lambda about: 0.3 * _draw(about, "n"),
     "Gaussian.covariance": lambda about: (1.5 * torch.eye(size_of("d", about))).to(about.world.dtype),
     "chains": lambda about: 4,
@@ -603,6 +613,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
         _draw(about, *about.world.batch, 2, 2) * about.world.scale,
         _draw(about, *about.world.batch, 1, 2, 3, seed=1) * about.world.scale,
     ],
+    "find_beliefs.graph": _one_graph,
     "A": _signal_matrix,
     "y": lambda about: _draw(about, *about.world.batch, "m") * about.world.scale,
     "delta": lambda about: 0.8,
@@ -645,6 +656,8 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
     "fixed_point.tolerance": lambda about: 1e-6,
+    "fixed_point.parts": lambda about: (about.arguments["start"].shape[-1],),
+    "fixed_point.scale": lambda about: _draw(about, *about.world.batch, 1).abs() + 0.5,
     **dict.fromkeys((f"{name}.tolerance" for name in ("naive_mean_field", "tap", "adaptive_tap")), lambda about: 4e-6),
     "longest": lambda about: 3,
     "context_dim": lambda about: 6,

@@ -157,5 +157,5 @@ def test_sizes_that_a_caller_knows_hold_for_a_small_solution_from_afar():
 
     assert fixed_point(walk, far).solution > 10 * goal
     close(fixed_point(walk, far, scale=torch.tensor([goal]).double()).solution / goal, far, atol=1e-9)
-    with pytest.raises(ValueError, match="scale has entries that are negative"):
+    with pytest.raises(ValueError, match="scale has entries that are negative; expected sizes"):
         fixed_point(walk, far, scale=-far)
