@@ -9,7 +9,7 @@ from torch import Tensor
 from attnlib._core.checks import check_choice, check_count, check_floating, check_generator, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import differentiable, widened
-from attnlib._core.values import check_finite, check_visible, refuted, settled
+from attnlib._core.values import check_finite, check_visible, in_forward_mode, refuted, settled, transforming
 from attnlib.solve.implicit import Map
 
 KRYLOV = 16
@@ -109,12 +109,17 @@ def jacobian_penalty(
     samples = check_count("samples", samples)
     check_generator(generator)
     with torch.enable_grad():
-        point = differentiable(state)
-        point = point if point.requires_grad else point.detach().requires_grad_()
-        image, total = function(point), torch.zeros_like(state[..., 0])
+        if in_forward_mode() or transforming():  # these see through products of their own only
+            pull = torch.func.vjp(function, state)[1]
+        else:
+            point = differentiable(state)
+            point = point if point.requires_grad else point.detach().requires_grad_()
+            image = function(point)
+            pull = lambda signs: (_pulled(image, point, signs, create=True),)  # noqa: E731
+        total = torch.zeros_like(state[..., 0])
         for _ in range(samples):
             drawn = torch.rand(state.shape, generator=generator, dtype=state.dtype, device=state.device)
-            total = total + _pulled(image, point, (drawn - 0.5).sign(), create=True).square().sum(-1)
+            total = total + pull((drawn - 0.5).sign())[0].square().sum(-1)
     found = total / samples
     return found if torch.is_grad_enabled() else found.detach()
 

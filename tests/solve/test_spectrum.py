@@ -84,6 +84,14 @@ def test_the_penalty_differentiates_twice_also_through_the_solution():
     assert gradgradcheck(penalty, inputs, atol=1e-4)
     with torch.no_grad():
         assert not penalty(*inputs).requires_grad
+    scale, state = normal(3, seed=2), normal(3, seed=3)  # rows are orthogonal: no sign matters
+
+    def score(scale):
+        return jacobian_penalty(lambda z: scale * z.square(), state)
+
+    slopes = 8 * scale * state.square()
+    close(torch.func.grad(score)(scale), slopes, atol=1e-12)
+    close(torch.func.jacfwd(score, randomness="same")(scale), slopes, atol=1e-12)
 
 
 @pytest.mark.parametrize("measure", [spectral_radius, jacobian_penalty])
