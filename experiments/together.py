@@ -70,7 +70,7 @@ class Together(nn.Module):
         else:
             names = {"symmetric": "across", "symmetric_inside": "inside", "self_coupling": "self_coupling"}
             settings |= {name: mixer.symmetries[key] for name, key in names.items()}
-            settings |= {"prior": mixer.prior, "onsager": mixer.onsager, "tolerance": mixer.tolerance}
+            settings |= {"prior": mixer.prior, "onsager": mixer.onsager, "tolerance": mixer.tolerance, "bound": mixer.bound}
             host = MeanFieldAttention(heads * mixer.head_dim, **settings)
             if mixer.reaction is not None:
                 names = [f"mixer.reaction.{layer}.{kind}" for layer in (0, 2) for kind in ("weight", "bias")]

@@ -24,7 +24,7 @@ from attnlib.free_energy.system import Spins, check_spins, default_tolerance, pr
 BLIND = 12
 """Factorisations made of every sample where no value can be seen."""
 STRONG, RUNG = 32.0, 8.0
-"""Couplings with longer rows than this, in units of the temperature, are reached from warmer ones, this far apart."""
+"""Couplings with rows longer than the first, in units of the temperature, are reached from warmer ones, the second apart."""
 
 
 def saddle_point(
@@ -45,8 +45,8 @@ def saddle_point(
     The second equation, a sum rule, says that every spin has its length, and is the condition of the saddle point. There is one
     solution, and Newton's method with backtracking finds it from any start in the domain. The default start is the answer for
     independent random couplings: ``z_i = x_i + sum_j J_ij^2 / x_j`` with ``x_j`` from the field and the others' means. Where
-    these couplings are no such ones, it is moved towards a z that dominates its row. Cold systems are first solved at betas an
-    eighth apart, each from the one before, so that the number of factorisations grows with the logarithm of beta only. Where
+    these couplings are no such ones, it is moved towards a z that dominates its row. Cold systems are solved at warmer betas
+    first, a factor of eight apart, each from the one before: factorisations grow with the logarithm of beta only. Where
     couplings or fields pass 50 in units of the temperature, single precision becomes double inside: V would lose its digits.
 
     A sample that has converged is not moved any more, so that its solution does not depend on who else is in the batch. The
@@ -88,9 +88,9 @@ def saddle_point(
     with working(J):
         first = None if start is None else _placed(start, spins)
         hot = max(check_finite(J=spins.couplings, h=spins.fields))
-        couplings, fields = precise(spins.couplings, spins.fields, hot)
+        couplings, felt = precise(spins.couplings, spins.fields, hot)
         first = None if first is None else first.to(couplings.dtype)
-        found = solved(couplings, fields, first, tolerance, max_steps, on_failure)
+        found = solved(couplings, felt, first, tolerance, max_steps, on_failure)
         scaled = SaddlePoint(found.z / spins.column(), found.m, found.chi, found.residual, found.iterations, found.converged)
         return as_given(scaled, J.dtype)
 

@@ -46,6 +46,12 @@ class Equations:
         """How many numbers of a state are magnetisations, and how many local covariances, which have a size of their own."""
         return (self.k,) if self.reaction is not None else (self.k, self.k * self.d)
 
+    def scale(self) -> Tensor:
+        """How large each part of the answer to the fields alone is, ``[*batch, parts]``; 1 where it is zero."""
+        free = self.start(None)
+        sizes = torch.stack([part.abs().amax(-1) for part in free.split(self.parts, -1)], -1)
+        return torch.where(sizes > 0, sizes, 1.0)
+
     def image(self, state: Tensor) -> Tensor:
         """The right side of the equations, ``[*batch, state]``."""
         V, field = self.local(state)
@@ -162,17 +168,14 @@ def solved(
     dtype: torch.dtype,
 ) -> MeanField:
     """The solution of the equations with its response and the evidence."""
-    first = equations.start(start)
-    free = first if start is None else equations.start(None)
-    scale = torch.stack([part.abs().amax(-1) for part in free.split(equations.parts, -1)], -1)
     found = fixed_point(
         equations.image,
-        first,
+        equations.start(start),
         step=equations.step,
         tolerance=tolerance,
         max_steps=max_steps,
         parts=equations.parts,
-        scale=torch.where(scale > 0, scale, 1.0),  # without a field the answer may be zero
+        scale=equations.scale(),
         on_failure=on_failure,
     )
     state = found.solution

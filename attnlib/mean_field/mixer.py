@@ -3,6 +3,7 @@
 It is longer than 250 lines because every argument is spelled out, and explained where it stands.
 """
 
+import warnings
 from functools import partial
 from typing import Literal, cast
 
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Empty, Scalar, check_beta, check_choice, check_count, check_flag, check_number
-from attnlib._core.convergence import ConvergenceError, OnFailure
+from attnlib._core.convergence import ConvergenceError, ConvergenceWarning, OnFailure
 from attnlib._core.numerics import differentiable
 from attnlib._core.systems import apart_by, together_by
 from attnlib._core.values import check_result
@@ -60,7 +61,7 @@ class MeanFieldAttention(Mixer):
             go further in training, the modes beyond the bound lose what passes it, as :func:`bounded_couplings` says, and
             gradients know it; inside the bound nothing is changed, not a bit. None: the couplings are what the parameters say.
         method, tolerance, max_steps, on_failure: of :func:`attnlib.solve.fixed_point`, where there is something to iterate.
-            Before an error ``"damped"`` steps are followed by as many of Anderson's.
+            Before an error ``"damped"`` steps are followed by as many of Anderson's, from where they ended.
 
     The other arguments are those of :class:`attnlib.attention.Mixer`; context_dim can only be dim.
 
@@ -142,12 +143,13 @@ class MeanFieldAttention(Mixer):
         self.tolerance = None if tolerance is None else check_number("tolerance", tolerance, above=0)
         self.max_steps = check_count("max_steps", max_steps)
         self.bound = None if bound is None else check_number("bound", bound, above=0)
-        if self.bound is not None and check_number("largest", largest, above=0) > self.bound:
+        largest = check_number("largest", largest, above=0)
+        if self.bound is not None and largest > self.bound:
             raise ValueError(f"largest is {largest} and bound {bound}; expected largest within the bound, or bound=None")
         self.on_failure: OnFailure = on_failure
         free = self.prior.covariance(torch.zeros(1, self.prior.d, dtype=torch.float64))
         self._variance = torch.linalg.eigvalsh(free).max().item()
-        scale = stable_scale(self.sites, d, largest=check_number("largest", largest, above=0)) * (2**0.5 if symmetric else 1.0)
+        scale = stable_scale(self.sites, d, largest=largest) * (2**0.5 if symmetric else 1.0)
         self.couplings = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, d, d, device=device, dtype=dtype))
         with torch.no_grad():
             beta = self.beta if not isinstance(self.beta, Tensor) else self.beta.detach()[:, None, None, None, None]
@@ -247,15 +249,22 @@ class MeanFieldAttention(Mixer):
             step=equations.step if self.onsager == "exact" else lambda m: length.expand(m.shape[:-1]),
             tolerance=self.tolerance,
             max_steps=self.max_steps,
-            on_failure=self.on_failure,
+            parts=equations.parts,
+            scale=equations.scale(),
         )
+        start = equations.start(None)
         try:
-            found = solve(start=equations.start(None), method=self.method)
+            found = solve(start, method=self.method, on_failure=self.on_failure)
+            iterations = found.iterations
         except ConvergenceError:
             if self.method != "damped":
                 raise
-            found = solve(start=equations.start(None), method="anderson")
-        return found.solution[..., : h.shape[-1]], (found.residual, found.iterations, found.converged)
+            with torch.no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                first = solve(start, on_failure="warn")
+            found = solve(first.solution, method="anderson")  # those that have arrived stay where they are
+            iterations = first.iterations + torch.where(first.converged, 0, found.iterations)
+        return found.solution[..., : h.shape[-1]], (found.residual, iterations, found.converged)
 
     @torch.no_grad()
     def largest_eigenvalue(self) -> Float[Tensor, "heads"]:

@@ -15,15 +15,12 @@ def impossible(graph: FactorGraph) -> bool:
     A state of a variable is ruled out where a factor has no place for it, whatever else is still allowed; round after round.
     Then a variable is held at one state after another. For two states each and pairs that decides soon.
     """
-    tables = [(table > -torch.inf).expand(*graph.batch, *table.shape[table.ndim - scope.shape[1] - 1 :])
-              for scope, table in zip(graph.scopes, graph.log_potentials, strict=True)]  # fmt: skip
+    shapes = [table.shape[-scope.shape[1] - 1 :] for scope, table in zip(graph.scopes, graph.log_potentials, strict=True)]
+    tables = [table > -torch.inf for table in graph.log_potentials]
     if all(bool(table.all()) for table in tables):
         return False
-    axes = [scope.shape[1] + 1 for scope in graph.scopes]
-    rows = [table.flatten(-count) for table, count in zip(tables, axes, strict=True)]
-    patterns = torch.cat([row.reshape(-1, row.shape[-1]) for row in rows], -1).unique(dim=0)
-    sizes = [row.shape[-1] for row in rows]
-    shapes = [table.shape[-count:] for table, count in zip(tables, axes, strict=True)]
+    rows = [table.expand(*graph.batch, *shape).reshape(-1, shape.numel()) for table, shape in zip(tables, shapes, strict=True)]
+    patterns, sizes = torch.cat(rows, -1).unique(dim=0), [shape.numel() for shape in shapes]
     return any(
         _searched(graph, [part.view(shape) for part, shape in zip(pattern.split(sizes), shapes, strict=True)])
         for pattern in patterns

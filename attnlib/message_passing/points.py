@@ -34,7 +34,7 @@ def find_beliefs(
     Where the messages of a graph with loops have several fixed points, that with the lowest free energy is the best guess by
     the theory's own measure; others that are stable are states of their own, as up and down of a magnet. The first start says
     nothing, as that of :func:`belief_propagation`; the logarithms of the others are Gaussian. Starts that do not settle are
-    left out, and no point is missed for sure only where one is found.
+    left out. A point that no start leads to is missed, and nothing tells.
 
     Args:
         graph: without batch axes.

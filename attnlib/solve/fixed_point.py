@@ -91,17 +91,7 @@ def fixed_point(
     start = differentiable(start).detach()
     blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
     through = blind and (torch.is_grad_enabled() or transforming())
-    if parts is not None and not isinstance(parts, list | tuple):
-        raise ValueError(f"parts is a {type(parts).__name__}; expected a list or a tuple of sizes")
-    sizes = () if parts is None else tuple(check_count("parts", size) for size in parts)
-    if parts is not None and sum(sizes) != start.shape[-1]:
-        raise ValueError(f"parts is {sizes}; expected sizes that sum to the last axis of start, {start.shape[-1]}")
-    if scale is not None:
-        check_field("scale", scale, (*start.shape[:-1], max(len(sizes), 1)), start)
-        scale = scale.detach()
-        if refuted((scale >= 0).all):
-            raise ValueError("scale has entries that are negative; expected sizes")
-    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, sizes, scale)
+    iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, *_checked_sizes(start, parts, scale))
 
     def checked(state: Tensor) -> Tensor:
         image = function(state)
@@ -134,3 +124,18 @@ def fixed_point(
         found.iterations,
         found.converged,
     )
+
+
+def _checked_sizes(start: Tensor, parts: Sequence[int] | None, scale: Tensor | None) -> tuple[tuple[int, ...], Tensor | None]:
+    """The sizes of the parts of a state, and how large each is at least; raise as :func:`fixed_point` says."""
+    if parts is not None and not isinstance(parts, list | tuple):
+        raise ValueError(f"parts is a {type(parts).__name__}; expected a list or a tuple of sizes")
+    sizes = () if parts is None else tuple(check_count("parts", size) for size in parts)
+    if parts is not None and sum(sizes) != start.shape[-1]:
+        raise ValueError(f"parts is {sizes}; expected sizes that sum to the last axis of start, {start.shape[-1]}")
+    if scale is None:
+        return sizes, None
+    check_field("scale", scale, (*start.shape[:-1], max(len(sizes), 1)), start)
+    if refuted((scale >= 0).all):
+        raise ValueError("scale has entries that are negative; expected sizes")
+    return sizes, scale.detach()
