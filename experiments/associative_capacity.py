@@ -16,24 +16,21 @@ A set of patterns is one draw. Patterns of one set share their fate, so every in
 done, so that a run which was stopped goes on where it was.
 """
 
-import argparse
 import contextlib
-import datetime
 import json
 import math
-import platform
-import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 import joblib
 import numpy as np
+import records
 import torch
 from digits import rounded
 
 from attnlib.hopfield import storage_sweep
 
+TITLE = "Capacity and basins of associative memories, random patterns"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"
 KEPT = 0.9
 """Overlap above which a pattern counts as kept."""
@@ -179,13 +176,11 @@ def measure(quick: bool, jobs: int | None, cache: Path | None) -> dict[str, obje
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure, write JSON."""
-    parser = argparse.ArgumentParser(description="Capacity and basins of associative memories, with error bars.")
+    parser = records.command("Capacity and basins of associative memories, with error bars.", "few trials, seconds")
     parser.add_argument("--jobs", type=int, help="trials at a time, default one")
     parser.add_argument("--dask", type=int, metavar="N", help="run on a local Dask cluster of N workers")
-    parser.add_argument("--quick", action="store_true", help="few trials, seconds; writes no file unless --output names one")
     parser.add_argument("--only", choices=["everyone"], help="measure this part, keep the others from the record")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="remember the cases of everyone that are done")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
     if options.only and options.quick:
         parser.error("--only goes with the record, which is not quick")
@@ -201,27 +196,17 @@ def main(arguments: list[str] | None = None) -> None:
             measured = {**old, options.only: competitors(options.quick, options.jobs, options.cache)}
         else:
             measured = measure(options.quick, options.jobs, options.cache)
-    given = sys.argv[1:] if arguments is None else arguments
-    run = {
-        "command": " ".join(["python experiments/associative_capacity.py", *given]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "numpy", "joblib", "attnlib")}},
-    }
-    result = {
-        "name": "associative_capacity",
-        "title": "Capacity and basins of associative memories, random patterns",
-        **run,
-        "quick": options.quick,
-        "seeds": SEEDS,
-        "kept": KEPT,
-        **measured,
-    }
+    by = records.versions("torch", "numpy", "joblib", "attnlib")
+    head = records.head("associative_capacity", TITLE, arguments, options.quick, by)
+    result = {**head, "seeds": SEEDS, "kept": KEPT, **measured}
     if options.only:  # the run of the other parts stays at the head of the record
-        result |= {"seeds": SEEDS, "newer": {"parts": [options.only], **run}}
+        result |= {
+            "seeds": SEEDS,
+            "newer": {"parts": [options.only], **{name: head[name] for name in ("command", "date", "versions")}},
+        }
     target = options.output or (None if options.quick else RESULTS / "associative_capacity.json")
+    records.write(result, target, indent=1)
     if target:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         print(f"written to {target}")
 
 

@@ -39,17 +39,13 @@ Every run is written to attnlib/course/data/results/bounded_couplings.json as so
 is missing.
 """
 
-import argparse
-import datetime
-import json
 import math
-import platform
-import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 
+import records
 import torch
 import torch.nn.functional as F
 from digits import clip, rounded, split
@@ -60,6 +56,7 @@ from attnlib import ConvergenceError
 from attnlib.course.models import PatchClassifier
 from attnlib.mean_field import Binary, MeanFieldAttention, bounded_couplings, flat_couplings, symmetric_couplings
 
+TITLE = "Five ways to keep learned couplings inside the edge of stability"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "bounded_couplings.json"
 SETTINGS = {"bound": 0.95, "batch": 32, "steps": {"shuffled": 200, "digits": 300, "digits, long": 900}, "folds": 5}
 RATES = {"shuffled": (0.001, 0.003, 0.01), "digits": (0.01, 0.03, 0.1), "digits, long": (0.003, 0.01, 0.03)}
@@ -208,33 +205,20 @@ def measure(runs: list[dict], tasks: list[str], settings: dict, keep: Callable[[
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every run."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = records.command(__doc__.split("\n")[0], "a few steps")
     parser.add_argument("--only", nargs="+", choices=tuple(RATES), default=list(RATES), help="some tasks, not all")
-    parser.add_argument("--quick", action="store_true", help="a few steps; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
     settings = SETTINGS | ({"steps": dict.fromkeys(SETTINGS["steps"], 20)} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)
-    earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
     result = {
-        "name": "bounded_couplings",
-        "title": "Five ways to keep learned couplings inside the edge of stability",
-        "command": " ".join(["python experiments/bounded_couplings.py", *(sys.argv[1:] if arguments is None else arguments)]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "quick": options.quick,
+        **records.head(
+            "bounded_couplings", TITLE, arguments, options.quick, records.versions("torch", "scikit-learn", "attnlib")
+        ),
         "seeds": "a run draws its parameters and its batches from its seed, each from a generator of its own",
         "settings": settings,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in ("torch", "scikit-learn", "attnlib")}},
-        "runs": earlier.get("runs", []) if earlier.get("settings") == settings else [],
+        "runs": records.earlier(target, settings).get("runs", []),
     }
-
-    def keep() -> None:
-        if target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_suffix(".partial")
-            partial.write_text(json.dumps(result) + "\n", encoding="utf-8")
-            partial.replace(target)
-
+    keep = partial(records.write, result, target)
     measure(result["runs"], options.only, settings, keep, most=6 if options.quick else None)
 
 

@@ -24,12 +24,10 @@ Runs of one contestant are trained together (``together.py``) and written togeth
 What was predicted before the runs stands in ``predictions.md``.
 """
 
-import argparse
 import datetime
 import statistics
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import digits
 import records
@@ -269,11 +267,9 @@ def measure(result: dict, plan: list[tuple[str, int]], settings: dict[str, objec
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every batch of runs."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = records.command(__doc__.split("\n")[0], "three steps a run")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=list(NAMES), help="some contestants, not all")
     parser.add_argument("--steps", nargs="+", type=int, choices=digits.STEPS, default=list(digits.STEPS), help="some lengths")
-    parser.add_argument("--quick", action="store_true", help="three steps a run; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     settings = SETTINGS | ({"seeds": [11], "search_seeds": [0]} if options.quick else {})

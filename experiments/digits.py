@@ -19,7 +19,6 @@ mixer. After every step of training the couplings are scaled so that the largest
 Every run is written to attnlib/course/data/results/digits.json as soon as it is done; a second call makes only what is missing.
 """
 
-import argparse
 import contextlib
 import math
 import time
@@ -408,11 +407,9 @@ def measure(result: dict, names: list[str], quick: bool, jobs: int) -> Iterator[
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every run."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = records.command(__doc__.split("\n")[0], "a few steps")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, default one")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=list(NAMES), help="some mixers, not all")
-    parser.add_argument("--quick", action="store_true", help="a few steps; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
     settings = SETTINGS | ({"folds": 3} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)

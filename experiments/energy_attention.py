@@ -17,17 +17,13 @@ mixer stands in a block of a transformer, with a network behind it.
 Every run is written to its file in attnlib/course/data/results as soon as it is done; a second call makes what is missing.
 """
 
-import argparse
-import datetime
 import json
 import math
-import platform
-import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import joblib
+import records
 import torch
 import torch.nn.functional as F
 from digits import rounded
@@ -38,6 +34,7 @@ from attnlib.attention import Mixer
 from attnlib.course.data import Images, digits
 from attnlib.course.models import PatchClassifier
 
+TITLE = "Softmax attention swapped for energy attention, trained"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "energy_attention.json"
 SETTINGS = {"key": 8, "value": 8, "pairs": 16, "batch": 128, "dim": 16, "patch": [2, 4], "digits_batch": 32, "folds": 5}
 RATES = (0.003, 0.01, 0.03)
@@ -194,26 +191,18 @@ def due(names: tuple[str, ...], runs: list[dict], settings: dict, lengths: dict)
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every run."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = records.command(__doc__.split("\n")[0], "a few steps")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, default one")
-    parser.add_argument("--quick", action="store_true", help="a few steps; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
     target = options.output or (None if options.quick else RESULTS)
     names = (NAMES[0], NAMES[-1]) if options.quick else NAMES
     lengths = dict.fromkeys(names, (3,)) if options.quick else LENGTHS
-    earlier = json.loads(target.read_text(encoding="utf-8")) if target and target.exists() else {}
     result = {
-        "name": "energy_attention",
-        "title": "Softmax attention swapped for energy attention, trained",
-        "command": "python experiments/energy_attention.py" + (" --quick" if options.quick else ""),
-        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-        "quick": options.quick,
+        **records.head("energy_attention", TITLE, arguments, options.quick, records.versions("torch", "numpy")),
         "seeds": "folds 0 to 4, and 100 and 101 for the search; dictionaries from 1000 + seed, the test from 10000",
         "settings": SETTINGS,
         "parameters": {name: sum(p.numel() for p in mixer(name, SETTINGS).parameters()) for name in NAMES},
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("torch", "numpy")}},
-        "runs": earlier["runs"] if earlier.get("settings") == SETTINGS else [],
+        "runs": records.earlier(target, SETTINGS).get("runs", []),
     }
     while keys := due(names, result["runs"], SETTINGS, lengths):
         asked = [joblib.delayed(run)(key, SETTINGS) for key in keys]
@@ -237,4 +226,4 @@ def write(result: dict, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -15,10 +15,8 @@ Every run is written as soon as it is done; a second call makes only what is mis
 in ``predictions.md``.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import graph_classification as graphs
 import records
@@ -119,9 +117,7 @@ def measure(result: dict, settings: dict[str, object]) -> Iterator[dict]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every run."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
+    parser = records.command(__doc__.splitlines()[0], "tiny sizes")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS

@@ -17,7 +17,6 @@ more would matter.
 The file is written after every run. Where it is already there, with the same settings, only what is missing is measured.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -188,9 +187,7 @@ def jobs(settings: dict[str, object]) -> list[tuple[str, int, float, int, int]]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run what is missing, and write the file after each run."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
+    parser = records.command(__doc__.splitlines()[0], "tiny sizes")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS

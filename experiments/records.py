@@ -1,5 +1,6 @@
 """What the records of long measurements have in common: a head, what was measured before, a file that is whole or as it was."""
 
+import argparse
 import datetime
 import json
 import platform
@@ -12,6 +13,14 @@ from typing import Any
 def versions(*packages: str) -> dict[str, str]:
     """What the numbers may depend on: the version of Python and of these packages."""
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def command(text: str, small: str) -> argparse.ArgumentParser:
+    """What every script of a record can be asked on the command line: to be quick, and where to write."""
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument("--quick", action="store_true", help=f"{small}; writes no file unless --output names one")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
+    return parser
 
 
 def earlier(target: Path | None, settings: object, by: dict[str, str] | None = None) -> dict[str, Any]:

@@ -16,7 +16,6 @@ point (``equilibrium.py``). No couplings are scaled back: z follows them.
 Every run is written to its file in attnlib/course/data/results as soon as it is done; a second call makes only what is missing.
 """
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -238,10 +237,8 @@ def measure(result: dict, names: list[str], quick: bool) -> Iterator[dict]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure what is missing, write JSON after every run."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = records.command(__doc__.split("\n")[0], "a few steps")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=list(NAMES), help="some mixers, not all")
-    parser.add_argument("--quick", action="store_true", help="a few steps; writes no file unless --output names one")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the JSON")
     options = parser.parse_args(arguments)
     settings = SETTINGS | ({"folds": 3} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS)

@@ -37,10 +37,10 @@ def belief_propagation(
     ``damping`` or ``max_sweeps`` are given, all messages of a sweep are computed from those of the sweep before; on a forest
     they repeat after as many as its longest path has steps. With loops beliefs are an approximation. The messages may have
     several fixed points (:func:`find_beliefs` looks for them), or never settle; damping helps, and what does not settle is
-    reported. So is a fixed point that messages leave: they may have begun there, as without any field. Messages are logarithms,
-    so that none underflows, and those of one sample of the batch do not depend on the others. A sweep is linear in the number
-    of edges. Derivatives go through the two passes, and with loops they are those of the fixed point, by the implicit function
-    theorem: they store no sweeps.
+    reported. So is a fixed point that messages leave: they may have begun there, as without any field; to tell costs as much as
+    some hundred sweeps. Messages are logarithms, so that none underflows, and those of one sample of the batch do not depend on
+    the others. A sweep is linear in the number of edges. Derivatives go through the two passes, and with loops they are those
+    of the fixed point, by the implicit function theorem: they store no sweeps.
 
     Potentials that forbid every state are refused on a forest, and with loops as far as a search of 100 rounds can tell: it
     rules states out, and tries some.

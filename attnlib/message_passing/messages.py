@@ -13,6 +13,9 @@ from attnlib.message_passing.factors import FactorGraph
 from attnlib.message_passing.records import BeliefRecord
 from attnlib.solve import spectral_radius, with_derivatives
 
+PRODUCTS = 64
+"""Products with the Jacobian of a sweep that the verdict on its stability may cost: four digits in a glass of 30 spins."""
+
 
 class Messages:
     """The messages of a graph, ``[*batch, edges, states]``, as logarithms of probabilities; what is not a state has none."""
@@ -87,8 +90,8 @@ class Messages:
             return torch.where(inside, again(torch.where(inside, state, settled)), settled)
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # four digits are more than a verdict needs
-            return 1 - spectral_radius(looped, settled, max_steps=320, on_failure="warn")
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a verdict can do with fewer digits
+            return 1 - spectral_radius(looped, settled, max_steps=PRODUCTS, on_failure="warn")
 
     def to_factors(self, nu: Tensor) -> Tensor:
         """The messages from variables to factors: what all other factors say. A minus infinity is counted, not subtracted."""

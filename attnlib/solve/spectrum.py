@@ -12,8 +12,12 @@ from attnlib._core.numerics import differentiable, widened
 from attnlib._core.values import check_finite, check_visible, in_forward_mode, refuted, settled, transforming
 from attnlib.solve.implicit import Map
 
-KRYLOV = 16
-"""Dimensions of the spaces in which eigenvalues are looked for."""
+KRYLOV, LOOK = 64, 8
+"""Dimensions of the largest space in which eigenvalues are looked for, and after how many more it is looked there.
+
+The largest eigenvalues of a map of many variables lie close together, often in complex pairs: a small space that is begun again
+and again does not part them.
+"""
 
 
 def spectral_radius(
@@ -30,8 +34,8 @@ def spectral_radius(
     .. math:: \rho = \max_i |\lambda_i|, \qquad \lambda_i \text{ the eigenvalues of } \frac{\partial f}{\partial z}
 
     At a fixed point the plain iteration comes back from small differences where it is below 1, at this rate, and leaves the
-    point where it is above. It is found from products with the transposed Jacobian only, by Arnoldi's method in spaces of 16
-    dimensions, begun again from the best vector; with up to 16 components that is exact. It carries no gradient.
+    point where it is above. It is found from products with the transposed Jacobian only, by Arnoldi's method in spaces of up to
+    64 dimensions, begun again from the best vector. It carries no gradient.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
@@ -132,44 +136,64 @@ def radius_of(
         point = state.detach().requires_grad_()
         image = function(point)
     k, wide = state.shape[-1], widened(state).dtype
-    width = min(k, KRYLOV)
     drawn = torch.Generator(state.device).manual_seed(0) if generator is None else generator
     vector = torch.randn(state.shape, generator=drawn, dtype=wide, device=state.device)
+    width, space = min(k, KRYLOV), _Space(lambda u: _pulled(image, point, u.to(state.dtype)).to(wide), vector)
     radius, residual = (torch.zeros_like(vector[..., 0]) for _ in range(2))
     with torch.no_grad():
-        for _ in range(-(-max_steps // width)):
-            basis, H, beyond = _arnoldi(lambda u: _pulled(image, point, u.to(state.dtype)).to(wide), vector, width)
-            values, modes = torch.linalg.eig(H)
-            best = values.abs().argmax(-1, keepdim=True)
-            mode = modes.gather(-1, best.unsqueeze(-2).expand(*modes.shape[:-1], 1))[..., 0]
-            size = torch.linalg.matrix_norm(H)
-            radius = values.abs().amax(-1)
-            residual = beyond * mode[..., -1].abs() / torch.where(size > 0, size, 1.0)
+        for products in range(1, max_steps + 1):
+            space.grow()
+            full = space.width == width
+            if not (full or space.width % LOOK == 0 or products == max_steps):
+                continue
+            radius, residual, best = space.strongest()
             if settled(residual <= tolerance):
                 break
-            vector = (basis.mT @ mode.real.unsqueeze(-1))[..., 0]
+            if full:
+                space = _Space(space.product, best)
     return radius.to(state.dtype), residual
 
 
-def _arnoldi(product: Map, vector: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """An orthonormal basis ``[*batch, width, k]`` of what products make of a vector, the map in it ``[*batch, width, width]``,
-    and how much of the last product lies outside. A space that ends early is filled with zeros.
+class _Space:
+    """An orthonormal basis ``[*batch, width, k]`` of what products make of a vector, and the map in it, by Arnoldi's method.
+
+    A space that ends early is filled with zeros.
     """
-    basis, columns = [_unit(vector)[0]], []
-    for _ in range(width):
-        found = product(basis[-1])
+
+    def __init__(self, product: Map, vector: Tensor) -> None:
+        self.product, self.columns = product, list[Tensor]()
+        self.basis = [_unit(vector)[0]]
+
+    @property
+    def width(self) -> int:
+        return len(self.columns)
+
+    def grow(self) -> None:
+        """One product more."""
+        found = self.product(self.basis[-1])
         small = 16 * torch.finfo(found.dtype).eps * found.norm(dim=-1)
-        known = torch.stack(basis, -2)
+        known = torch.stack(self.basis, -2)
         shares = (known @ found.unsqueeze(-1))[..., 0]
         found = found - (known.mT @ shares.unsqueeze(-1))[..., 0]
         again = (known @ found.unsqueeze(-1))[..., 0]  # once more: the first time leaves rounding
         found = found - (known.mT @ again.unsqueeze(-1))[..., 0]
         direction, length = _unit(found, small)
-        shares = torch.cat([shares + again, length.unsqueeze(-1)], -1)
-        columns.append(torch.nn.functional.pad(shares, (0, width + 1 - shares.shape[-1])))
-        basis.append(direction)
-    H = torch.stack(columns, -1)
-    return torch.stack(basis[:-1], -2), H[..., :width, :], H[..., width, -1]
+        self.columns.append(torch.cat([shares + again, length.unsqueeze(-1)], -1))
+        self.basis.append(direction)
+
+    def strongest(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The largest eigenvalue in size, the relative residual of its vector, and its vector's real part."""
+        width = self.width
+        padded = [torch.nn.functional.pad(column, (0, width + 1 - column.shape[-1])) for column in self.columns]
+        H = torch.stack(padded, -1)
+        beyond, H = H[..., width, -1], H[..., :width, :]
+        values, modes = torch.linalg.eig(H)
+        best = values.abs().argmax(-1, keepdim=True)
+        mode = modes.gather(-1, best.unsqueeze(-2).expand(*modes.shape[:-1], 1))[..., 0]
+        size = torch.linalg.matrix_norm(H)
+        residual = beyond * mode[..., -1].abs() / torch.where(size > 0, size, 1.0)
+        known = torch.stack(self.basis[:-1], -2)
+        return values.abs().amax(-1), residual, (known.mT @ mode.real.unsqueeze(-1))[..., 0]
 
 
 def _unit(vector: Tensor, small: Tensor | float = 0.0) -> tuple[Tensor, Tensor]:

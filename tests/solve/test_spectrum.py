@@ -15,7 +15,7 @@ def dense(function, state):
     return torch.stack(rows).reshape(*state.shape, state.shape[-1])
 
 
-@pytest.mark.parametrize("k", [1, 2, 16, 40])
+@pytest.mark.parametrize("k", [1, 2, 16, 40, 100])
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_radius_is_that_of_the_dense_jacobian(k, symmetric, dtype):
@@ -29,7 +29,7 @@ def test_the_radius_is_that_of_the_dense_jacobian(k, symmetric, dtype):
     state = normal(2, 3, k, scale=0.3, seed=1, dtype=dtype)
     found = spectral_radius(function, state, tolerance=1e-5, max_steps=4000)
     wanted = torch.linalg.eigvals(dense(function, state)).abs().amax(-1)
-    close(found, wanted, atol=2e-3 * wanted.max().item() if k > 16 else 1e-4 if dtype == torch.float32 else 1e-9)
+    close(found, wanted, atol=2e-4 * wanted.max().item() if k > 16 else 1e-4 if dtype == torch.float32 else 1e-9)
     close(spectral_radius(function, state[1, 2], tolerance=1e-5, max_steps=4000), found[1, 2], atol=2e-3)
 
 
