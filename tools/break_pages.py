@@ -88,14 +88,17 @@ class Page:
         loads = [{node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} for tree in self.cells]
         self.first = {name: index for index in reversed(range(len(loads))) for name in loads[index]}
         self.read = {node.attr for tree in self.cells for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        self.cells = [ast.fix_missing_locations(Imports().visit(tree)) for tree in self.cells]  # once: a truth can be undone
 
     def _cell(self, cell: Any) -> ast.Module | None:
         if course.has_tag(cell, "setup"):
             return None
         tree = ast.parse(cell.source)
         calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        sources = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        return None if "check" in calls or "attnlib.course.live" in sources else tree
+        imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        if any(node.module == "attnlib.course.live" for node in imports):
+            return ast.Module(imports, [])  # a later cell may read a figure's values
+        return None if "check" in calls else tree
 
     def run(self, before: Callable[[int], None] = lambda index: None) -> None:
         """From the first cell to the last; what is given is called before each."""
@@ -110,7 +113,7 @@ class Page:
             self._execute(tree, space)
 
     def _execute(self, tree: ast.Module, space: dict[str, Any]) -> None:
-        code = compile(ast.fix_missing_locations(Imports().visit(tree)), str(self.path), "exec")
+        code = compile(tree, str(self.path), "exec")
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             exec(code, space)
         plt.close("all")
