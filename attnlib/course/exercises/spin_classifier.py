@@ -36,56 +36,54 @@ PIECES: Exercise[[Tensor]] = Exercise(
 )
 
 
-def _counts(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    return (one & ~other).sum().double(), (other & ~one).sum().double()
+def _error(d: Tensor) -> Tensor:
+    return torch.maximum(d.var() / d.numel(), d.mean(1).var() / len(d)).sqrt()
 
 
-def _lead(one: Tensor, other: Tensor) -> Tensor:
-    a, b = _counts(one, other)
-    return (b - a) / (a + b).clamp(min=1).sqrt()
+def _differences(seed: int, shared: float, folds: int = 5, seeds: int = 4) -> Tensor:
+    """Differences ``[folds, seeds]`` whose folds have a part in common of a given size."""
+    return 0.1 * draw(folds, seeds, seed=seed) + shared * draw(folds, 1, seed=seed + 1)
 
 
-def _lead_of_totals(one: Tensor, other: Tensor) -> Tensor:
-    a, b = one.sum().double(), other.sum().double()
-    return (b - a) / (a + b).clamp(min=1).sqrt()
-
-
-def _undecided(one: Tensor, other: Tensor) -> Tensor:
-    a, b = _counts(one, other)
-    return (b - a) / (a + b).sqrt()
-
-
-def _misread(seed: int, share: float) -> Tensor:
-    return draw(40, seed=seed) > share
-
-
-LEAD: Exercise[[Tensor, Tensor]] = Exercise(
-    reference=_lead,
+OVER_RUNS: Exercise[[Tensor]] = Exercise(
+    reference=_error,
     inputs=lambda: [
-        (_misread(2, 0.8), _misread(3, 0.2)),
-        (_misread(4, 0.1), _misread(5, 0.9)),
-        (_misread(6, 0.5), _misread(6, 0.5)),
+        (_differences(2, 0.5),),
+        (_differences(4, 0.0),),
+        (_differences(8, 0.0, folds=4, seeds=6),),
     ],
     mistakes={
-        "sign": Mistake(
-            "The sign is turned: the first is ahead where the other misreads more.",
-            lambda one, other: -_lead(one, other),
+        "spread": Mistake(
+            "That is the standard deviation of a run. The error of the mean is smaller: divide by the root of how many count.",
+            lambda d: d.std(),
         ),
-        "pictures that both misread": Mistake(
-            "You counted all that each misreads. Pictures that both misread decide nothing, and leave the root too large.",
-            _lead_of_totals,
+        "divided twice": Mistake(
+            "You divided the standard deviation by the number of runs. The variance is divided by it, and the root comes last.",
+            lambda d: torch.maximum(d.std() / d.numel(), d.mean(1).std() / len(d)),
         ),
-        "no standard error": Mistake(
-            "That is the difference. Divide it by its standard deviation, the root of the number of pictures that decide.",
-            lambda one, other: _counts(one, other)[1] - _counts(one, other)[0],
+        "runs alone": Mistake(
+            "You counted every run for itself. Where runs of a fold move together, the folds' own term is larger.",
+            lambda d: d.std() / d.numel() ** 0.5,
         ),
-        "root of all pictures": Mistake(
-            "You divided by the root of all pictures. Only those count that just one of the two misreads.",
-            lambda one, other: (_counts(one, other)[1] - _counts(one, other)[0]) / len(one) ** 0.5,
+        "folds alone": Mistake(
+            "You counted folds only. Where runs of a fold have nothing in common, the runs' own term is larger.",
+            lambda d: d.mean(1).std() / len(d) ** 0.5,
         ),
-        "nothing decides": Mistake(
-            "Where both misread the same pictures you divide by zero. Then nobody is ahead: 0.",
-            _undecided,
+        "seeds in place of folds": Mistake(
+            "You took means over folds. The pictures are shared by the runs of a fold, which are the rows of d.",
+            lambda d: torch.maximum(d.var() / d.numel(), d.mean(0).var() / d.shape[1]).sqrt(),
+        ),
+        "both": Mistake(
+            "You added the two terms. Each is an estimate of the same variance: take the larger.",
+            lambda d: (d.var() / d.numel() + d.mean(1).var() / len(d)).sqrt(),
+        ),
+        "without correction": Mistake(
+            "You divided the squares by their number. The mean was fitted to them: divide by one less.",
+            lambda d: torch.maximum(d.var(correction=0) / d.numel(), d.mean(1).var(correction=0) / len(d)).sqrt(),
+        ),
+        "variance": Mistake(
+            "That is the square of the error. Take the root.",
+            lambda d: torch.maximum(d.var() / d.numel(), d.mean(1).var() / len(d)),
         ),
     },
 )
@@ -168,4 +166,4 @@ STATIONARY: Exercise[[Tensor]] = Exercise(
     },
 )
 
-EXERCISES: dict[str, Exercise[...]] = {"1": PIECES, "2": LEAD, "3": CLIPPED, "4": STATIONARY}
+EXERCISES: dict[str, Exercise[...]] = {"1": PIECES, "2": OVER_RUNS, "3": CLIPPED, "4": STATIONARY}
