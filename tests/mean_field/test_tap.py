@@ -200,6 +200,18 @@ def test_the_line_where_one_valley_becomes_many():
     assert almeida_thouless(pair, torch.tensor([0.6, 0.0])) > almeida_thouless(pair, torch.zeros(2))
 
 
+@pytest.mark.double
+def test_the_line_moves_with_the_square_of_what_magnetisations_leave():
+    """Many spins that are all magnetised by m are left with ``1 - beta^2 (1 - m^2)^2``; of a pair the closed form."""
+    J = sherrington_kirkpatrick(400, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for beta, m in ((1.0, 0.5), (1.0, -0.7), (2.0, 0.8)):
+        everywhere = torch.full((400,), m, dtype=torch.float64)
+        left = torch.tensor(1 - beta**2 * (1 - m**2) ** 2, dtype=torch.float64)
+        close(almeida_thouless(J, everywhere, beta=beta), left, atol=0.02)
+    pair, m = torch.tensor([[0.0, 0.5], [0.5, 0.0]]).double(), torch.tensor([0.6, 0.8], dtype=torch.float64)
+    close(almeida_thouless(pair, m, beta=3.0), torch.tensor(1 - 2.25 * 0.64 * 0.36, dtype=torch.float64), atol=1e-12)
+
+
 class Ternary(Prior):
     """-1, 0 or 1, each a third: V changes the mean."""
 
