@@ -67,6 +67,21 @@ def test_the_same_time_variant_has_the_same_fixed_point_and_does_not_settle(n, s
     close(torch.tanh(seen / z.square().mean(-1, keepdim=True)), found.x, atol=1e-6)
 
 
+@pytest.mark.double
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-5])
+def test_it_stops_at_the_first_step_within_the_tolerance(tolerance):
+    """Each sample by itself; its steps are those of the whole path, measured one by one."""
+    A, y, _ = problem(Binary(), 200, 0.8, 0.3, 4)
+    found, path = amp(A, y, Binary(), tolerance=tolerance), amp_path(A, y, Binary(), steps=100).x
+    moved, size = path.diff(dim=1).square().mean(-1).sqrt(), path[:, 1:].square().mean(-1).sqrt()
+    first = (moved <= tolerance * (1 + size)).long().argmax(1)
+    assert torch.equal(found.iterations, first + 1)
+    assert len(first.unique()) > 1
+    for sample, step in enumerate(first):
+        close(found.x[sample], path[sample, step + 1], atol=1e-13)
+        close(found.residual[sample], moved[sample, step], atol=1e-13)
+
+
 def test_without_the_term_it_is_worse():
     A, y, x = problem(Sparse(0.1), 1000, 0.5, 0.02, 5)
     with_it, without = (amp_path(A, y, Sparse(0.1), steps=8, onsager=which) for which in ("previous", "none"))

@@ -62,6 +62,18 @@ def test_nothing_overflows_or_is_lost_on_the_way(dtype, rising):
     assert bool(torch.isfinite(state.log_partition).all())
 
 
+@pytest.mark.parametrize(("beta", "size"), [(1.0, 2e38), (1e30, 1e9), (1e38, 1.0)])
+@pytest.mark.parametrize("rising", [True, False])
+def test_parts_so_cold_that_one_key_takes_all(beta, size, rising):
+    """What is added to a part's logarithm is never positive: the distance of two parts may overflow, and says nothing then."""
+    scores, value = torch.tensor([[-size, 0.0, size]]), torch.tensor([[1.0], [2.0], [3.0]])
+    parts = [(scores[:, j : j + 1], value[j : j + 1]) for j in (range(3) if rising else reversed(range(3)))]
+    state = online_softmax(parts, beta=beta)
+    close(state.average, torch.tensor([[3.0]]), atol=0.0)
+    close(state.log_sum, torch.zeros(1), atol=0.0)
+    close(state.top, torch.tensor([size]), atol=0.0)
+
+
 @given(st.lists(st.integers(1, 4), min_size=3, max_size=3), seeds)
 def test_merging_is_associative_and_commutative(parts, seed):
     scores, value = normal(2, sum(parts), seed=seed, scale=20), normal(sum(parts), 3, seed=seed + 1)
