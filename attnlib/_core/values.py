@@ -6,7 +6,7 @@ inside :func:`no_value_checks`.
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 import torch
@@ -46,7 +46,9 @@ def transforming() -> bool:
 
 def in_forward_mode() -> bool:
     """Whether forward derivatives are being taken, by ``torch.func`` or without it."""
-    return not torch.compiler.is_compiling() and getattr(forward_ad, "_current_level", -1) >= 0
+    if torch.compiler.is_compiling() or getattr(forward_ad, "_current_level", -1) < 0:
+        return False
+    return bool(torch._C._is_fwd_grad_enabled())
 
 
 def verdict(condition: Callable[[], Tensor | bool]) -> bool | None:
@@ -118,11 +120,33 @@ def _wide_limit(tensor: Tensor) -> float:
     return torch.finfo(torch.promote_types(tensor.dtype, torch.float32)).max / 4
 
 
+def beneath(tensor: Tensor) -> Tensor:
+    """What lies under the wrappers of ``torch.func``, whose values can be looked at: to end a loop, not to compute with."""
+    inside = getattr(torch._C, "_functorch", None)
+    while transforming() and inside.is_functorch_wrapped_tensor(tensor):
+        tensor = inside.get_unwrapped(tensor)
+    return tensor
+
+
+def only_forward(*tensors: Tensor) -> bool:
+    """Whether one forward derivative, in many directions at once perhaps, is all that is taken of what leads to tensors."""
+    if not in_forward_mode() or (torch.is_grad_enabled() and any(beneath(tensor).requires_grad for tensor in tensors)):
+        return False
+    stack = torch._C._functorch.get_interpreter_stack() if transforming() else None
+    kinds = [str(level.key()).rpartition(".")[2] for level in stack or ()]
+    return not kinds or (kinds[-1] == "Jvp" and set(kinds[:-1]) <= {"Vmap"})
+
+
+def no_tangents() -> AbstractContextManager[object]:
+    """Inside this block nothing has forward derivatives, as inside ``torch.no_grad`` nothing has backward ones."""
+    return forward_ad._set_fwd_grad_enabled(False) if in_forward_mode() else nullcontext()
+
+
 def through_steps() -> bool:
     """Whether derivatives go through all steps: under ``torch.func``, in forward mode, and where nothing is looked at."""
     return transforming() or in_forward_mode() or (torch.is_grad_enabled() and not looking())
 
 
 def settled(done: Tensor) -> bool:
-    """Whether all samples can be seen to be done."""
-    return verdict(lambda: done.all()) is True
+    """Whether all samples can be seen to be done, also beneath the transforms of ``torch.func``: then a loop may end."""
+    return verdict(lambda: beneath(done).all()) is True

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib._core.numerics import inverse_of
-from attnlib._core.values import in_forward_mode, refuted, transforming, verdict
+from attnlib._core.values import in_forward_mode, refuted, settled, transforming, verdict
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.solve import with_derivatives
 
@@ -55,7 +55,8 @@ def match(J: Tensor, C: Tensor, start: Tensor, safe: Tensor, matrices: bool, tol
     system = (J.detach(), C.detach(), rest.detach())
     V = _search(partial(_step, *system, matrices=matrices), start, safe, matrices, tolerance, 1 if C.is_meta else most)
     through = transforming() or in_forward_mode()
-    if not through and not (torch.is_grad_enabled() and (rest.requires_grad or c.requires_grad)):
+    backward = torch.is_grad_enabled() and (through or rest.requires_grad or c.requires_grad)
+    if not (backward or in_forward_mode()):
         return V
     if matrices and not through:  # a step that halves what is left says nothing of derivatives
         shape, within = V.shape, torch.finfo(V.dtype).eps ** 0.75
@@ -93,7 +94,7 @@ def _search(
             nearest = torch.where(nearer, V, torch.where(lost, safe, nearest))
             toward = torch.where(nearer, move, toward)
             V, gap = nearest + length * toward, least
-        if verdict(partial(torch.all, gap <= tolerance)):  # what the last step leaves is less, for numbers its square
+        if settled(gap <= tolerance):  # what the last step leaves is less, for numbers its square
             break
     return V
 

@@ -5,6 +5,8 @@ All solve ``m = <S>`` of single spins in an effective field, and differ in what 
     a_i = beta sum_j J_ij m_j - V_i m_i,    V = 0 (naive),    V_i = beta^2 sum_j J_ij^2 (1 - m_j^2) (TAP),    or V from chi
 """
 
+import dataclasses
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -13,7 +15,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_number
 from attnlib._core.convergence import OnFailure
 from attnlib._core.systems import System, check_system
-from attnlib._core.values import refuted
+from attnlib._core.values import in_forward_mode, refuted
 from attnlib.mean_field.equations import Equations, ReactionOf, solved
 from attnlib.mean_field.gaussian import factorised, precision_of
 from attnlib.mean_field.priors import Binary, Prior, check_prior
@@ -156,8 +158,12 @@ def _solve(
         if isinstance(prior, Binary) and refuted(lambda: (beyond.abs() <= 1).all()):
             raise ValueError("start holds magnetisations that binary spins do not have; expected values between -1 and 1")
         start = start.detach().to(couplings.dtype).expand(*system.batch, system.n)
+    alone = not system.batch and in_forward_mode()  # torch makes a float32 number in forward mode a float64 one: have axes
+    if alone:
+        couplings, fields, start = couplings[None], fields[None], None if start is None else start[None]
     with working(J):
         if isinstance(prior, Gaussian):
             factorised(precision_of(couplings, prior), "J or beta")  # without it there is no state to find
         equations = Equations(couplings, fields, prior, reaction)
-        return solved(equations, start, tolerance, max_steps, on_failure, J.dtype)
+        found = solved(equations, start, tolerance, max_steps, on_failure, J.dtype)
+        return MeanField(*(getattr(found, part.name)[0] for part in dataclasses.fields(found))) if alone else found

@@ -9,12 +9,16 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from attnlib._core.checks import check_choice, check_count, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
-from attnlib._core.values import check_finite
+from attnlib._core.values import beneath, check_finite, in_forward_mode, only_forward, settled, transforming
 from attnlib.solve.implicit import LinearSolver, Map, attach
-from attnlib.solve.iterate import Iterate
+from attnlib.solve.iterate import Iterate, followed
+
+SMALL = 64
+"""States with up to so many components have Jacobians that are cheaper than an iteration towards a derivative."""
 
 
 def with_derivatives(
@@ -31,7 +35,7 @@ def with_derivatives(
     .. math:: dz = \Big(1 - \frac{\partial f}{\partial z}\Big)^{-1} \frac{\partial f}{\partial \theta}\, d\theta
 
     It does not matter how the solution was found; that it is one is taken for granted. It differentiates as often as the
-    function does, backwards. A gradient costs one linear equation, solved by the function's own derivative.
+    function does, twice under ``torch.func``. A gradient costs one linear equation, solved by the function's own derivative.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
@@ -42,7 +46,7 @@ def with_derivatives(
         on_failure: an equation that is not solved is an ``"error"`` (default), a ``ConvergenceError``; or ``"warn"``.
 
     Returns:
-        The same numbers, ``[*batch, k]``.
+        The same numbers, ``[*batch, k]``. How the solution given was found has no part in their derivatives.
 
     Raises:
         ValueError: a solution that is not ``[*batch, k]`` or not finite, settings out of range.
@@ -64,7 +68,28 @@ def with_derivatives(
     max_steps, sweeps = check_count("max_steps", max_steps), check_count("sweeps", sweeps, least=0)
     default = 256 * torch.finfo(solution.dtype).eps
     tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
-    return attach(function, solution, linear_solver(tolerance, max_steps, on_failure, sweeps), 100 * tolerance)
+    return moving(function, solution.detach(), linear_solver(tolerance, max_steps, on_failure, sweeps), 100 * tolerance)
+
+
+def moving(function: Map, solution: Tensor, solve: LinearSolver, slack: float, solved: Tensor | None = None) -> Tensor:
+    """A solution with its derivatives, whichever way they are taken.
+
+    Backwards each costs one linear equation; so does one forward derivative of a large state. Those of a small one, and those
+    that ``torch.func`` nests, take the Jacobian of each sample that is ``solved``, by default of all.
+    """
+    if not (transforming() or in_forward_mode()):
+        return attach(function, solution, solve, slack)
+    image = function(solution) if solution.shape[-1] > SMALL and in_forward_mode() else solution
+    along = forward_ad.unpack_dual(image).tangent
+    if along is None or not only_forward(image, along):
+        return followed(function, solution, solved)
+
+    def linear(tangent: Tensor) -> Tensor:
+        moved: Tensor = forward_ad.unpack_dual(function(forward_ad.make_dual(solution, tangent))).tangent
+        return moved
+
+    with torch.no_grad():
+        return forward_ad.make_dual(solution, solve(linear, along))
 
 
 def linear_solver(tolerance: float | int, max_steps: int, on_failure: OnFailure, sweeps: int = 0) -> LinearSolver:
@@ -79,19 +104,20 @@ def linear_solver(tolerance: float | int, max_steps: int, on_failure: OnFailure,
             in_units, start, unit = _in_units(linear, start)
             found = Iterate("damped", 1.0, tolerance, sweeps, 1, 1.0)(in_units, start)
             start = found.solution * unit
-            if found.converged.all():
+            if settled(found.converged):
                 return start
         in_units, start, unit = _in_units(linear, start)
         found = Iterate("damped", 1.0, tolerance, 8, 1, 1.0)(in_units, start)
-        if found.residual.numel() and found.residual.max() < (2 / 3) ** 8 and not found.converged.all():
+        if settled(found.residual < (2 / 3) ** 8) and not settled(found.converged):
             found = Iterate("damped", 1.0, tolerance, 40, 1, 1.0)(in_units, found.solution)
-        if not found.converged.all():
+        if not settled(found.converged):
             found = Iterate("anderson", 1.0, tolerance, max(max_steps, 50), 30, 1e-14)(in_units, found.solution)
-        if not found.converged.all():
+        if not settled(found.converged):
+            failed, left = int((~beneath(found.converged)).sum()), float(beneath(found.residual).max())
             report_failure(
-                f"the gradient of {int((~found.converged).sum())} samples did not converge: {found.residual.max():.2g} is left",
+                f"the derivative of {failed} samples did not converge: {left:.2g} is left",
                 iterations=max(max_steps, 50),
-                residual=found.residual.max().item(),
+                residual=left,
                 on_failure=on_failure,
             )
         return found.solution * unit

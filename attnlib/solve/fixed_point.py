@@ -9,10 +9,9 @@ from torch import Tensor
 from attnlib._core.checks import check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import differentiable
-from attnlib._core.values import check_finite, in_forward_mode, looking, refuted, transforming, verdict
-from attnlib.solve.derivatives import linear_solver
-from attnlib.solve.implicit import attach
-from attnlib.solve.iterate import FixedPoint, Iterate, Method, followed
+from attnlib._core.values import check_finite, in_forward_mode, looking, no_tangents, refuted, transforming
+from attnlib.solve.derivatives import linear_solver, moving
+from attnlib.solve.iterate import FixedPoint, Iterate, Method
 
 
 def fixed_point(
@@ -37,9 +36,10 @@ def fixed_point(
     The iterations leave nothing behind: memory does not grow with their number. The solution differentiates with respect to
     everything that the function closes over, as often as the function itself does; not with respect to the start.
 
-    Where no value can be seen (compiling, under ``vmap``, on the meta device) and under the transforms of ``torch.func``,
-    all ``max_steps`` are taken, also by a sample that has converged, nothing is raised, and derivatives go through the steps;
-    with ``"anderson"``, whose steps lose their meaning near the solution, through two steps of Newton's method from there.
+    In forward mode and under the transforms of ``torch.func`` values are found first and then followed: two steps from the
+    solution with its Jacobian have two derivatives. Under ``vmap`` nothing is raised. Where no value can be seen (compiling,
+    on the meta device) nothing is raised, all ``max_steps`` are taken, also by a sample that has converged, and derivatives
+    go through the steps; with ``"anderson"``, whose steps lose their meaning near the solution, they follow too.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.
@@ -89,7 +89,7 @@ def fixed_point(
     max_steps, memory = check_count("max_steps", max_steps), check_count("memory", memory, least=1)
     ridge = check_number("ridge", ridge, above=0)
     start = differentiable(start).detach()
-    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(start).all()) is None
+    blind = start.is_meta or not looking()
     through = blind and (torch.is_grad_enabled() or transforming())
     iterate = Iterate(method, step, tolerance, max_steps, memory, ridge, through, *_checked_sizes(start, parts, scale))
 
@@ -102,9 +102,9 @@ def fixed_point(
 
     if blind:
         return iterate(checked, start)
-    with torch.no_grad():
+    with torch.no_grad(), no_tangents():
         found = iterate(checked, start)
-    if not found.converged.all():
+    if refuted(found.converged.all):
         failed = int((~found.converged).sum())
         report_failure(
             f"{failed} of {found.converged.numel()} samples did not converge in {max_steps} steps by {method}: a residual of "
@@ -113,17 +113,11 @@ def fixed_point(
             residual=found.residual.max().item(),
             on_failure=on_failure,
         )
-    if in_forward_mode():
-        moving = followed(checked, found.solution.detach(), found.converged)
-        return FixedPoint(moving, found.residual.detach(), found.iterations, found.converged)
-    if not torch.is_grad_enabled():
+    if not (torch.is_grad_enabled() or in_forward_mode()):
         return found
-    return FixedPoint(
-        attach(checked, found.solution, linear_solver(tolerance, max_steps, on_failure), 100 * tolerance),
-        found.residual,
-        found.iterations,
-        found.converged,
-    )
+    solve = linear_solver(tolerance, max_steps, on_failure)
+    solution = moving(checked, found.solution.detach(), solve, 100 * tolerance, found.converged)
+    return FixedPoint(solution, found.residual.detach(), found.iterations, found.converged)
 
 
 def _checked_sizes(start: Tensor, parts: Sequence[int] | None, scale: Tensor | None) -> tuple[tuple[int, ...], Tensor | None]:

@@ -1,9 +1,7 @@
 """Damped, Anderson and Newton iteration towards a fixed point, sample by sample, without checks."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -11,9 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._core.values import in_forward_mode, looking, no_value_checks, verdict
+from attnlib._core.values import no_tangents, settled
 from attnlib.solve.implicit import Map
 
+CHUNK = 32
+"""Rows of a Jacobian that are computed at once."""
 Method = Literal["damped", "anderson", "newton"]
 """Steps of a fixed length towards the image; combinations of the last few; or solutions of the linearised equation."""
 
@@ -74,7 +74,7 @@ class Iterate:
             best = torch.where(better[..., None], state, best)
             least = torch.where(better, residual, least)
             done = done | (better & (left <= self.tolerance * scale).all(-1))
-            if not self.through and verdict(partial(torch.all, done)):
+            if not self.through and settled(done):
                 break
             length = self.step(state)[..., None] if callable(self.step) else self.step
             if self.method == "newton":
@@ -118,31 +118,34 @@ class Iterate:
         return torch.where((failed == 0)[..., None], combined, newest)
 
 
-def newton(function: Map, state: Tensor, error: Tensor, where: Tensor | None = None) -> Tensor:
-    """Solve the linearised equation, one sample at a time: batched LU hangs with two threads. Elsewhere, go to the image."""
+def newton(function: Map, state: Tensor, error: Tensor) -> Tensor:
+    """Solve the linearised equation, one sample at a time: batched LU hangs with two threads."""
     k = state.shape[-1]
-    axes = torch.eye(k, dtype=state.dtype, device=state.device)
-    along = [axis.expand_as(state) for axis in axes]
-    with no_value_checks() if looking() else nullcontext():
-        if in_forward_mode():  # torch does not nest it
-            pull = torch.func.vjp(function, state)[1]
-            jacobian = torch.stack([pull(axis)[0] for axis in along], -2)
-        else:
-            jacobian = torch.stack([torch.func.jvp(function, (state,), (axis,))[1] for axis in along], -1)
-    matrix = axes - jacobian
-    if where is not None:
-        matrix = torch.where(where[..., None, None], matrix, axes)
-    rows = zip(matrix.reshape(-1, k, k), error.reshape(-1, k), strict=True)
+    rows = zip(missing(function, state).reshape(-1, k, k), error.reshape(-1, k), strict=True)
     moves = [torch.linalg.solve_ex(one, row)[0] for one, row in rows]
     return torch.stack(moves).reshape(error.shape) if moves else error
 
 
-def followed(function: Map, solution: Tensor, solved: Tensor) -> Tensor:
-    """Solutions with their derivatives.
+def missing(function: Map, state: Tensor) -> Tensor:
+    """The identity without the Jacobian of a map at a state, ``[*batch, k, k]``."""
+    axes = torch.eye(state.shape[-1], dtype=state.dtype, device=state.device)
+    with no_tangents():  # torch nests no forward derivative in another
+        pull = torch.func.vjp(function, state)[1]
+        return axes - torch.func.vmap(lambda axis: pull(axis.expand_as(state))[0], out_dims=-2, chunk_size=CHUNK)(axes)
 
-    A step of Newton's method from a solution moves it by no more than what was left, and has its first derivatives; a second
-    step has the second ones.
+
+def followed(function: Map, solution: Tensor, solved: Tensor | None = None) -> Tensor:
+    """Solutions with two derivatives, those of samples that are solved, by default of all.
+
+    A step of Newton's method from a solution has the first derivatives, and a second step the second ones. Both may take the
+    Jacobian as it is at the solution, for which no derivative is asked.
     """
+    k, matrix = solution.shape[-1], missing(function, solution).detach()
+    if solved is not None:
+        matrix = torch.where(solved[..., None, None], matrix, torch.eye(k, dtype=matrix.dtype, device=matrix.device))
+    inverses = [torch.linalg.inv_ex(one)[0] for one in matrix.reshape(-1, k, k)]
+    inverse = torch.stack(inverses).reshape(matrix.shape) if inverses else matrix
+    moved = solution
     for _ in range(2):
-        solution = solution + newton(function, solution, function(solution) - solution, solved)
-    return solution
+        moved = moved + (inverse @ (function(moved) - moved).unsqueeze(-1))[..., 0]
+    return solution + (moved - moved.detach())
