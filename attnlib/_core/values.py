@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+FOLLOWED = 512
+"""How many components a state may have whose Jacobian is taken as a whole."""
 _look_at_values: ContextVar[bool] = ContextVar("look_at_values", default=True)
 
 
@@ -128,13 +130,25 @@ def beneath(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def nested() -> list[str]:
+    """The transforms of ``torch.func`` at work, from the outermost one: "Vmap", "Grad", "Jvp", "Functionalize"."""
+    stack = torch._C._functorch.get_interpreter_stack() if transforming() else None
+    return [str(level.key()).rpartition(".")[2] for level in stack or ()]
+
+
 def only_forward(*tensors: Tensor) -> bool:
     """Whether one forward derivative, in many directions at once perhaps, is all that is taken of what leads to tensors."""
     if not in_forward_mode() or (torch.is_grad_enabled() and any(beneath(tensor).requires_grad for tensor in tensors)):
         return False
-    stack = torch._C._functorch.get_interpreter_stack() if transforming() else None
-    kinds = [str(level.key()).rpartition(".")[2] for level in stack or ()]
+    kinds = nested()
     return not kinds or (kinds[-1] == "Jvp" and set(kinds[:-1]) <= {"Vmap"})
+
+
+def orders(*tensors: Tensor) -> int:
+    """How many derivatives may be taken of what leads to tensors: one, or two, or one more than transforms that nest."""
+    if torch.compiler.is_compiling():
+        return 2
+    return 1 if only_forward(*tensors) else max(2, 1 + sum(kind in {"Grad", "Jvp"} for kind in nested()))
 
 
 def no_tangents() -> AbstractContextManager[object]:
@@ -142,9 +156,21 @@ def no_tangents() -> AbstractContextManager[object]:
     return forward_ad._set_fwd_grad_enabled(False) if in_forward_mode() else nullcontext()
 
 
-def through_steps() -> bool:
-    """Whether derivatives go through all steps: under ``torch.func``, in forward mode, and where nothing is looked at."""
-    return transforming() or in_forward_mode() or (torch.is_grad_enabled() and not looking())
+@contextmanager
+def no_derivatives() -> Iterator[None]:
+    """Inside this block nothing has derivatives of either kind."""
+    with torch.no_grad(), no_tangents():
+        yield
+
+
+def through_steps(size: int | None = None) -> bool:
+    """Whether derivatives go through all steps: under ``torch.func``, in forward mode, and where nothing is looked at.
+
+    What solves for states of a ``size`` that is not too large follows the solution in the first two cases, by its Jacobian.
+    """
+    if (transforming() or in_forward_mode()) and not (looking() and size is not None and size <= FOLLOWED):
+        return True
+    return torch.is_grad_enabled() and not looking()
 
 
 def settled(done: Tensor) -> bool:

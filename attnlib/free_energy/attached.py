@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnlib._core.values import orders
 from attnlib.free_energy.system import resolved, uphill
 
 
@@ -20,8 +21,8 @@ def attached(J: Tensor, h: Tensor, z: Tensor, m: Tensor, chi: Tensor) -> tuple[T
 
 
 def stepped(J: Tensor, h: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The same where torch traces or transforms: from the solution, two steps of Newton's know two derivatives."""
-    for _ in range(2):
+    """The same where torch traces or transforms: from the solution, n steps of Newton's have ``2^n - 1`` derivatives."""
+    for _ in range(orders(J, h).bit_length()):
         at = resolved(J, h, z)
         z = z - uphill(at.hessian(), at.gradient())
     at = resolved(J, h, z)

@@ -15,7 +15,16 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import lengths
-from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, refuted, transforming, verdict
+from attnlib._core.values import (
+    check_finite,
+    check_result,
+    in_forward_mode,
+    looking,
+    no_derivatives,
+    refuted,
+    transforming,
+    verdict,
+)
 from attnlib.free_energy.attached import attached, stepped
 from attnlib.free_energy.minimise import Descent
 from attnlib.free_energy.records import SaddlePoint
@@ -146,8 +155,8 @@ def cooled(J: Tensor, h: Tensor, max_steps: int) -> tuple[Tensor | None, Tensor 
 
 def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure) -> SaddlePoint:
     """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
-    blind = transforming() or not looking() or verdict(lambda: torch.isfinite(h).all()) is None
-    with torch.no_grad():
+    blind = not looking() or verdict(lambda: torch.isfinite(h).all()) is None
+    with no_derivatives():
         spent = None
         if start is None and not blind:
             start, spent = cooled(J.detach(), h.detach(), max_steps)
@@ -171,5 +180,5 @@ def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_ste
     forward = in_forward_mode()
     if not forward and not (torch.is_grad_enabled() and (J.requires_grad or h.requires_grad or transforming())):
         return found
-    z, m, chi = stepped(J, h, found.z) if blind or forward else attached(J, h, found.z, found.m, found.chi)
+    z, m, chi = stepped(J, h, found.z) if blind or forward or transforming() else attached(J, h, found.z, found.m, found.chi)
     return SaddlePoint(z, m, chi, found.residual, found.iterations, found.converged)

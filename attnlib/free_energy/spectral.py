@@ -17,7 +17,7 @@ from attnlib._core.checks import Scalar, check_choice, check_count, check_field,
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import inverse_of
 from attnlib._core.systems import check_system
-from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, transforming, verdict
+from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, orders, transforming, verdict
 from attnlib.free_energy.records import SphericalPoint
 from attnlib.free_energy.system import default_tolerance, times
 
@@ -176,9 +176,9 @@ def _inverse(J: Tensor, z: Tensor) -> Tensor:
 
 
 def _stepped(J: Tensor, h: Tensor, z: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """From the solution two steps of Newton's, which know two derivatives, for the transforms of ``torch.func``."""
+    """From the solution n steps of Newton's have ``2^n - 1`` derivatives, for the transforms of ``torch.func``."""
     d, kept = h.shape[-1], kept.unsqueeze(-2)
-    for _ in range(2):
+    for _ in range(orders(J, h).bit_length()):
         whole = _inverse(J, z)
         m = whole @ h
         missing = (kept * (1 - whole.diagonal(dim1=-2, dim2=-1) - m.square().sum(-1) / d)).sum(-1)

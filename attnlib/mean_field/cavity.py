@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib._core.numerics import inverse_of
-from attnlib._core.values import in_forward_mode, refuted, settled, transforming, verdict
+from attnlib._core.values import in_forward_mode, orders, refuted, settled, transforming, verdict
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.solve import with_derivatives
 
@@ -70,7 +70,7 @@ def match(J: Tensor, C: Tensor, start: Tensor, safe: Tensor, matrices: bool, tol
     if not matrices and not through:
         found: Tensor = _Matched.apply(rest, c, V, d)
         return found
-    for _ in range(most if matrices else 2):  # from the solution, two steps of Newton's know its first and second derivatives
+    for _ in range(most if matrices else orders(rest, c).bit_length()):  # n steps of Newton's have 2^n - 1 derivatives
         V = V + _step(J, C, rest, V, matrices)[0] / (2 if matrices else 1)
     return V
 

@@ -10,7 +10,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import check_choice, check_count, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import kept
-from attnlib._core.values import check_result, looking, refuted, settled, through_steps
+from attnlib._core.values import check_result, in_forward_mode, looking, no_derivatives, refuted, settled, through_steps
 from attnlib.mean_field import Prior
 from attnlib.message_passing.measurement import Measurement, Memory
 from attnlib.message_passing.records import AMPPath, AMPRecord
@@ -38,8 +38,9 @@ def amp(
     which has the same fixed points and is the first guess of everyone; it does not settle where this one does. Derivatives are
     those of the fixed point, by the implicit function theorem: they store no steps.
 
-    Where no value can be seen (compiling, under ``vmap``) and under the transforms of ``torch.func`` all ``max_steps`` are
-    made, nothing is raised, and derivatives go through the steps.
+    In forward mode and under the transforms of ``torch.func`` an x and y of up to 512 numbers are found first and then
+    followed. With more, and where no value can be seen (compiling), all ``max_steps`` are made, nothing is raised, and
+    derivatives go through the steps.
 
     Args:
         A: ``[*batch, m, n]``, finite, entries of variance near ``1/m``.
@@ -79,8 +80,8 @@ def amp(
         done = torch.zeros_like(x[..., 0], dtype=torch.bool)
         iterations = torch.zeros_like(done, dtype=torch.int64)
         residual = torch.full_like(x[..., 0], torch.finfo(x.dtype).max)
-        through = through_steps()
-        with nullcontext() if through else torch.no_grad():
+        through = through_steps(x.shape[-1] + z.shape[-1])
+        with nullcontext() if through else no_derivatives():
             for _ in range(max_steps):
                 after, rest = measure.step(x, z)
                 iterations = iterations + ~done
@@ -97,7 +98,7 @@ def amp(
                         break
         if through:
             x, z = (kept(value, moving, done[..., None]) for value, moving in zip(held, (x, z), strict=True))
-        elif torch.is_grad_enabled():
+        elif torch.is_grad_enabled() or in_forward_mode():
             x, z = measure.attached(x, z, max_steps, on_failure)
         found = AMPRecord(
             check_result(x.to(A.dtype), "A or y are"),

@@ -10,7 +10,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import check_choice, check_count, check_kind, check_number
 from attnlib._core.convergence import ConvergenceWarning, OnFailure, report_failure
 from attnlib._core.numerics import kept, widened
-from attnlib._core.values import looking, refuted, settled, through_steps
+from attnlib._core.values import in_forward_mode, looking, no_derivatives, refuted, settled, through_steps
 from attnlib.message_passing.constraints import impossible
 from attnlib.message_passing.factors import FactorGraph, peeled
 from attnlib.message_passing.messages import Messages
@@ -45,8 +45,9 @@ def belief_propagation(
     Potentials that forbid every state are refused on a forest, and with loops as far as a search of 100 rounds can tell: it
     rules states out, and tries some.
 
-    Where no value can be seen (compiling, under ``vmap``) and under the transforms of ``torch.func`` all ``max_sweeps`` are
-    made, nothing is raised, and derivatives go through the sweeps.
+    In forward mode and under the transforms of ``torch.func`` up to 512 numbers in messages are found first and then followed,
+    and their stability is not looked at. Of more, and where no value can be seen (compiling), all ``max_sweeps`` are made,
+    nothing is raised, and derivatives go through the sweeps.
 
     Args:
         graph: what to pass messages on.
@@ -147,8 +148,8 @@ def _swept(
     done = torch.zeros(messages.graph.batch, dtype=torch.bool, device=nu.device)
     iterations = torch.zeros_like(done, dtype=torch.int64)
     residual = torch.zeros(messages.graph.batch, dtype=nu.dtype, device=nu.device)
-    through = through_steps()
-    with nullcontext() if through else torch.no_grad():
+    through = through_steps(nu.shape[-2] * nu.shape[-1])
+    with nullcontext() if through else no_derivatives():
         for sweep in range(max_sweeps):
             after = messages.sweep(nu)
             iterations = iterations + ~done
@@ -161,7 +162,7 @@ def _swept(
             nu = after if through else torch.where(done[..., None, None], nu, after)
     if through:
         nu = kept(held, nu, done[..., None, None])
-    elif torch.is_grad_enabled():
+    elif torch.is_grad_enabled() or in_forward_mode():
         nu = messages.attached(nu, damping, max_sweeps, on_failure)
     return nu, residual, iterations, done
 

@@ -56,7 +56,7 @@ class Measurement:
 
     def noise(self, z: Tensor) -> Tensor:
         """The variance of the noise that a component is seen with, ``[*batch]``; never zero."""
-        return z.square().mean(-1) + self.least
+        return (z.square().mean(-1, keepdim=True) + self.least)[..., 0]  # torch makes a lone float32 dual number double
 
     def attached(self, x: Tensor, z: Tensor, max_steps: int, on_failure: OnFailure) -> tuple[Tensor, Tensor]:
         """An estimate that has settled and what it leaves of y, with their derivatives."""

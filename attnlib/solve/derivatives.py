@@ -17,7 +17,7 @@ from attnlib._core.values import beneath, check_finite, in_forward_mode, only_fo
 from attnlib.solve.implicit import LinearSolver, Map, attach
 from attnlib.solve.iterate import Iterate, followed
 
-SMALL = 64
+SMALL = 128
 """States with up to so many components have Jacobians that are cheaper than an iteration towards a derivative."""
 
 
@@ -34,8 +34,9 @@ def with_derivatives(
 
     .. math:: dz = \Big(1 - \frac{\partial f}{\partial z}\Big)^{-1} \frac{\partial f}{\partial \theta}\, d\theta
 
-    It does not matter how the solution was found; that it is one is taken for granted. It differentiates as often as the
-    function does, twice under ``torch.func``. A gradient costs one linear equation, solved by the function's own derivative.
+    It does not matter how the solution was found; that it is one is taken for granted. It differentiates twice, and under
+    ``torch.func`` as often as its transforms are nested. A gradient costs one linear equation, solved by the function's own
+    derivative.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.

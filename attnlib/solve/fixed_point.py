@@ -33,13 +33,14 @@ def fixed_point(
     .. math:: \frac{dz}{d\theta} = \Big(1 - \frac{\partial f}{\partial z}\Big)^{-1} \frac{\partial f}{\partial \theta}
 
     A sample that has converged is not moved any more, so that its solution does not depend on who else is in the batch.
-    The iterations leave nothing behind: memory does not grow with their number. The solution differentiates with respect to
-    everything that the function closes over, as often as the function itself does; not with respect to the start.
+    The iterations leave nothing behind: memory does not grow with their number. The solution differentiates twice with respect
+    to everything that the function closes over, and not with respect to the start.
 
-    In forward mode and under the transforms of ``torch.func`` values are found first and then followed: two steps from the
-    solution with its Jacobian have two derivatives. Under ``vmap`` nothing is raised. Where no value can be seen (compiling,
-    on the meta device) nothing is raised, all ``max_steps`` are taken, also by a sample that has converged, and derivatives
-    go through the steps; with ``"anderson"``, whose steps lose their meaning near the solution, they follow too.
+    In forward mode and under the transforms of ``torch.func`` values are found first and then followed: n steps from the
+    solution with its Jacobian have n derivatives, of which there are two, or as many as transforms are nested. Under ``vmap``
+    nothing is raised. Where no value can be seen (compiling, on the meta device) nothing is raised, all ``max_steps`` are
+    taken, also by a sample that has converged, and derivatives go through the steps; with ``"anderson"``, whose steps lose
+    their meaning near the solution, they follow too.
 
     Args:
         function: the map; states ``[*batch, k]`` in and out. Each sample's image must depend on that sample alone.

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._core.values import no_tangents, settled
+from attnlib._core.values import no_tangents, orders, settled
 from attnlib.solve.implicit import Map
 
 CHUNK = 32
@@ -135,17 +135,18 @@ def missing(function: Map, state: Tensor) -> Tensor:
 
 
 def followed(function: Map, solution: Tensor, solved: Tensor | None = None) -> Tensor:
-    """Solutions with two derivatives, those of samples that are solved, by default of all.
+    """Solutions with as many derivatives as are taken, those of samples that are solved, by default of all.
 
-    A step of Newton's method from a solution has the first derivatives, and a second step the second ones. Both may take the
-    Jacobian as it is at the solution, for which no derivative is asked.
+    A step of Newton's method from a solution has the first derivatives, a second step the second ones, and so on. All may take
+    the Jacobian as it is at the solution, for which no derivative is asked.
     """
     k, matrix = solution.shape[-1], missing(function, solution).detach()
     if solved is not None:
         matrix = torch.where(solved[..., None, None], matrix, torch.eye(k, dtype=matrix.dtype, device=matrix.device))
     inverses = [torch.linalg.inv_ex(one)[0] for one in matrix.reshape(-1, k, k)]
     inverse = torch.stack(inverses).reshape(matrix.shape) if inverses else matrix
-    moved = solution
-    for _ in range(2):
-        moved = moved + (inverse @ (function(moved) - moved).unsqueeze(-1))[..., 0]
+    moved, image = solution, function(solution)
+    for left in reversed(range(orders(image))):
+        moved = moved + (inverse @ (image - moved).unsqueeze(-1))[..., 0]
+        image = function(moved) if left else image
     return solution + (moved - moved.detach())

@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from helpers.counting import operations
+from helpers.counting import operations, seconds
 from helpers.draw import close, normal
 from torch.autograd import forward_ad
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
+from attnlib.free_energy import saddle_point
 from attnlib.mean_field import (
     Binary,
     MeanFieldAttention,
@@ -17,6 +18,7 @@ from attnlib.mean_field import (
     tap,
 )
 from attnlib.mean_field.equations import Equations
+from attnlib.message_passing import Sparse, amp, belief_propagation, ising_graph
 from attnlib.solve import fixed_point, with_derivatives
 
 THEORIES = [naive_mean_field, tap, adaptive_tap]
@@ -39,6 +41,7 @@ def answers(theory, J, h):
     return torch.linalg.inv(free)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 2e-4), (torch.float64, 1e-8)])
 @pytest.mark.parametrize("theory", THEORIES)
 def test_fields_of_one_axis_have_every_derivative(theory, dtype, atol):
@@ -68,6 +71,7 @@ def test_fields_of_one_axis_have_every_derivative(theory, dtype, atol):
     close(curvature.double(), torch.stack(differences), atol=100 * atol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theory", THEORIES)
 def test_a_derivative_costs_at_most_ten_calls(theory, monkeypatch):
     """Counted in evaluations of the equations and in operations of torch. It was all 2,000 steps."""
@@ -93,6 +97,7 @@ def test_a_derivative_costs_at_most_ten_calls(theory, monkeypatch):
         assert all(one <= 10 * other for one, other in zip(cost(call), alone, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("onsager", ["none", "exact"])
 @pytest.mark.parametrize("prior", [Spherical(4), Binary()])
 def test_a_mixer_costs_at_most_ten_calls_too(prior, onsager):
@@ -104,7 +109,78 @@ def test_a_mixer_costs_at_most_ten_calls_too(prior, onsager):
     close(jvp(module, (x,), (along,))[1], wanted, atol=1e-4)
 
 
-def wide(k=80):
+@pytest.mark.slow
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("prior", [Spherical(4), Binary()])
+def test_a_mixer_takes_at_most_ten_times_as_long(prior):
+    """Of processor time, the best of three. It was 20 s, 500 times as long, of the vector spins."""
+    module, x = MeanFieldAttention(8, sites=6, heads=2, prior=prior, onsager="none"), normal(1, 6, 8, dtype=torch.float32)
+    assert seconds(lambda: jvp(module, (x,), (x,))) <= 10 * seconds(lambda: module(x))
+
+
+def all_to_all(n, strength, like):
+    return strength * (torch.ones(n, n) - torch.eye(n)).to(like.dtype)
+
+
+def believed(h):
+    return belief_propagation(ising_graph(all_to_all(4, 0.3, h), h)).beliefs[:, 1]
+
+
+MEASURING = normal(9, 12, scale=1 / 3, seed=3)
+
+
+def estimated(y):
+    return amp(MEASURING.to(y.dtype), y, Sparse(0.5)).x
+
+
+def multipliers(h):
+    return saddle_point(all_to_all(4, 0.2, h), h[:, None]).z
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("solve", "size"), [(believed, 4), (estimated, 9), (multipliers, 4)])
+def test_other_solvers_have_every_derivative_too(solve, size, dtype):
+    """Beside central differences in double precision, at the cost of a few calls."""
+    x, along = normal(size, dtype=dtype), normal(size, seed=1, dtype=dtype)
+    wide, direction = x.double(), along.double()
+    wanted = (solve(wide + 1e-5 * direction) - solve(wide - 1e-5 * direction)) / 2e-5
+    atol = 1e-7 if dtype == torch.float64 else 1e-3
+    value, moved = jvp(solve, (x,), (along,))
+    close(value.double(), solve(wide), atol=atol)
+    assert moved.dtype == dtype
+    for found in (moved, jacfwd(solve)(x) @ along, jacrev(solve)(x) @ along):
+        close(found.double(), wanted, atol=atol)
+
+    def slope(x):
+        leaf = x.clone().requires_grad_()
+        return torch.autograd.grad(solve(leaf).sum(), leaf)[0] @ direction
+
+    curvature = (slope(wide + 1e-5 * direction) - slope(wide - 1e-5 * direction)) / 2e-5
+    close((along @ hessian(lambda x: solve(x).sum())(x) @ along).double(), curvature, atol=10 * atol)
+    alone = seconds(lambda: solve(x))
+    for call in (lambda: jvp(solve, (x,), (along,)), lambda: jacrev(solve)(x), lambda: jacfwd(solve)(x)):
+        assert seconds(call) <= 10 * alone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theory", [tap, adaptive_tap, saddle_point])
+def test_transforms_nest_as_often_as_one_likes(theory):
+    """A third and a fourth derivative, beside central differences of the second one."""
+    h, along = normal(3), normal(3, seed=1)
+
+    def score(t):
+        found = theory(all_to_all(3, 0.3, h), (h + t * along)[:, None] if theory is saddle_point else h + t * along)
+        return (found.z if theory is saddle_point else found.m).sum()
+
+    t, third = torch.zeros(()).double(), grad(grad(grad(score)))
+    second = grad(grad(score))
+    close(third(t), (second(t + 1e-4) - second(t - 1e-4)) / 2e-4, atol=1e-5)
+    close(jacfwd(jacfwd(jacfwd(score)))(t), third(t), atol=1e-9)
+    close(grad(third)(t), (second(t + 1e-3) - 2 * second(t) + second(t - 1e-3)) / 1e-6, atol=1e-3)
+
+
+def wide(k=160):
     """A map of states with many components, of which a step changes small differences by up to four fifths."""
     A = normal(k, k, scale=0.4 / k**0.5)
 
