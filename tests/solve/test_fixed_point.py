@@ -91,6 +91,29 @@ def test_derivatives_are_those_of_the_unrolled_iteration():
         close(a, b, atol=1e-10)
 
 
+@pytest.mark.double
+@pytest.mark.parametrize("step", [1.0, 0.3, lambda z: torch.tensor([0.2, 0.7], dtype=torch.float64)], ids=["1", "0.3", "each"])
+def test_anderson_ends_a_linear_map_of_k_components_after_k_steps(step):
+    """Their best combination leaves nothing to do, whatever length a step would have had."""
+    matrix, offset = contraction(3, 0.9), normal(2, 3, seed=1)
+    settings = {"method": "anderson", "step": step, "tolerance": 1e-7, "ridge": 1e-15}
+    found = fixed_point(lambda z: z @ matrix.mT + offset, torch.zeros_like(offset), **settings)
+    close(found.solution, torch.linalg.solve(torch.eye(3).double() - matrix, offset.mT).mT, atol=1e-6)
+    assert (found.iterations <= 3 + 2).all()
+
+
+@pytest.mark.parametrize(("goal", "scale"), [(1000.0, 1.0), (1.0, 1000.0)])
+def test_the_tolerance_is_relative_to_the_larger_of_scale_and_state(goal, scale):
+    """Half of the way with each step: the first of which no more than a thousandth of the larger is left."""
+    found = fixed_point(
+        lambda z: (z + goal) / 2, torch.zeros(1, dtype=torch.float64), tolerance=1e-3, scale=torch.tensor([scale]).double()
+    )
+    z, evaluations = 0.0, 1
+    while (goal - z) / 2 > 1e-3 * max(scale, z):
+        z, evaluations = (z + goal) / 2, evaluations + 1
+    assert (found.iterations.item(), found.solution.item()) == (evaluations, z)
+
+
 @pytest.mark.parametrize("method", ["damped", "anderson"])
 def test_memory_does_not_grow_with_the_iterations(method):
     matrix, offset = contraction(30, 0.99).requires_grad_(), normal(8, 30, grad=True)
