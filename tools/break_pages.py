@@ -46,8 +46,8 @@ ASIDE = (
     "attnlib.course.live",
     "attnlib.course.plots",
 )
-HOW_FAR = {"burn_in", "chains", "generator", "max_steps", "max_sweeps", "n_jobs", "on_failure", "seed", "sweeps", "tolerance"}
-EVIDENCE = {"consistency", "converged", "iterations", "residual", "residuals", "stability", "steps"}
+HOW_FAR = {"burn_in", "chains", "generator", "max_steps", "n_jobs", "on_failure", "seed", "sweeps", "tolerance"}
+EVIDENCE = {"consistency", "converged", "iterations", "residual", "stability"}
 ONE_PER_CENT, DOUBLED = 1.01, 2.0
 PATIENCE = 10
 """How many times as long as the whole page a broken one may take; then it counts as noticed, for a reader would notice."""

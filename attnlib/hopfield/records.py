@@ -25,7 +25,7 @@ class Descent:
 class Recall:
     """Where states came to rest, with the evidence for each. Shapes: ``state [*batch, n, d]``, the others ``[*batch, n]``.
 
-    ``steps`` counts the sweeps that changed the state. ``period`` is 1 for a fixed point, 2 for a state that synchronous
+    ``iterations`` counts the sweeps that changed the state. ``period`` is 1 for a fixed point, 2 for a state that synchronous
     sweeps take to another and back, and 0 where the sweeps ran out before either was seen.
 
     >>> from attnlib.hopfield import classical_recall
@@ -36,7 +36,7 @@ class Recall:
     """
 
     state: Float[Tensor, "*batch n d"]
-    steps: Int[Tensor, "*batch n"]
+    iterations: Int[Tensor, "*batch n"]
     period: Int[Tensor, "*batch n"]
 
     @property
@@ -92,7 +92,7 @@ class FixedPoints:
     smallest eigenvalue of the energy's Hessian: above zero at a minimum, below at a saddle or a maximum.
 
     Of each start: ``reached [n]``, the index of its resting place, or -1 where it did not converge; the states ``[n, d]`` it
-    ended in, their residuals ``[n]``, the steps ``[n]`` it took.
+    ended in; the residual ``[n]``, the length of the gradient there; and the iterations ``[n]`` it took.
 
     >>> from attnlib.hopfield import find_fixed_points
     >>> memory = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -107,8 +107,8 @@ class FixedPoints:
     curvatures: Float[Tensor, "k"]
     reached: Int[Tensor, "n"]
     states: Float[Tensor, "n d"]
-    residuals: Float[Tensor, "n"]
-    steps: Int[Tensor, "n"]
+    residual: Float[Tensor, "n"]
+    iterations: Int[Tensor, "n"]
 
     @property
     def converged(self) -> Bool[Tensor, "n"]:

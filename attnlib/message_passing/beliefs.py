@@ -23,7 +23,7 @@ def belief_propagation(
     *,
     damping: float | int = 0.0,
     tolerance: float | int | None = None,
-    max_sweeps: int | None = None,
+    max_steps: int | None = None,
     on_failure: OnFailure = "error",
 ) -> BeliefRecord:
     r"""Pass messages between variables and factors until they repeat: the sum-product algorithm.
@@ -34,7 +34,7 @@ def belief_propagation(
 
     A message never carries back what came from where it goes: that is the cavity. On a forest two passes, from the leaves to
     the middle and back, compute each message once, and the beliefs are the exact marginals. On a graph with loops, or where
-    ``damping`` or ``max_sweeps`` are given, all messages of a sweep are computed from those of the sweep before; on a forest
+    ``damping`` or ``max_steps`` are given, all messages of a sweep are computed from those of the sweep before; on a forest
     they repeat after as many as its longest path has steps. With loops beliefs are an approximation. The messages may have
     several fixed points (:func:`find_beliefs` looks for them), or never settle; damping helps, and what does not settle is
     reported. So is a fixed point that messages leave: they may have begun there, as without any field; to tell costs as much as
@@ -46,7 +46,7 @@ def belief_propagation(
     rules states out, and tries some.
 
     In forward mode and under the transforms of ``torch.func`` up to 512 numbers in messages are found first and then followed,
-    and their stability is not looked at. Of more, and where no value can be seen (compiling), all ``max_sweeps`` are made,
+    and their stability is not looked at. Of more, and where no value can be seen (compiling), all ``max_steps`` are made,
     nothing is raised, and derivatives go through the sweeps.
 
     Args:
@@ -54,7 +54,8 @@ def belief_propagation(
         damping: how much of its old logarithm a message keeps in a sweep, in [0, 1).
         tolerance: a sample is done when no probability in a message changes by more; default 64 times the dtype's precision,
             1.4e-14 in float64.
-        max_sweeps: default two passes on a forest, or as many as it needs with damping, and 1000 where there are loops.
+        max_steps: sweeps allowed; default two passes on a forest, or as many as it needs with damping, and 1000 where there
+            are loops.
         on_failure: a sample that does not settle is an ``"error"`` (default), a ``ConvergenceError`` that carries iterations
             and residual; or ``"warn"``, and its last beliefs are returned, with ``converged`` False. An unstable fixed point is
             a ``ConvergenceWarning`` in both cases: ``stability`` below -0.001, or with damping that of the damped sweep.
@@ -73,17 +74,17 @@ def belief_propagation(
     >>> belief_propagation(pair).beliefs[:, 1] - belief_propagation(pair).beliefs[:, 0]
     tensor([0.4621, 0.3519])
     """
-    damping, tolerance, max_sweeps = checked(graph, damping, tolerance, max_sweeps, on_failure)
+    damping, tolerance, max_steps = checked(graph, damping, tolerance, max_steps, on_failure)
     messages = Messages(graph)
     with working(messages.tables[0]):
-        return settled_from(messages, messages.start(), damping, tolerance, max_sweeps, on_failure)
+        return settled_from(messages, messages.start(), damping, tolerance, max_steps, on_failure)
 
 
 def checked(
     graph: FactorGraph,
     damping: float | int,
     tolerance: float | int | None,
-    max_sweeps: int | None,
+    max_steps: int | None,
     on_failure: OnFailure,
 ) -> tuple[float | int, float | int, int | None]:
     """Damping, tolerance and sweeps; raise as the public functions say."""
@@ -91,12 +92,12 @@ def checked(
     if damping >= 1:
         raise ValueError(f"damping is {damping}; expected a number in [0, 1)")
     check_choice("on_failure", on_failure, ("error", "warn"))
-    max_sweeps = None if max_sweeps is None else check_count("max_sweeps", max_sweeps)
+    max_steps = None if max_steps is None else check_count("max_steps", max_steps)
     if tolerance is not None:
         tolerance = check_number("tolerance", tolerance, above=0)
     check_kind("graph", graph, FactorGraph, "a FactorGraph")
     eps = torch.finfo(widened(graph.log_potentials[0]).dtype).eps
-    return damping, check_number("tolerance", 64 * eps if tolerance is None else tolerance, least=eps), max_sweeps
+    return damping, check_number("tolerance", 64 * eps if tolerance is None else tolerance, least=eps), max_steps
 
 
 def settled_from(
@@ -104,7 +105,7 @@ def settled_from(
     nu: Tensor,
     damping: float | int,
     tolerance: float | int,
-    max_sweeps: int | None,
+    max_steps: int | None,
     on_failure: OnFailure,
 ) -> BeliefRecord:
     """Messages that repeat, from a start, and what is believed then."""
@@ -112,7 +113,7 @@ def settled_from(
     blind = through_steps() or not looking() or nu.is_meta
     rounds, toward = peeled(graph)
     forest = min(rounds) >= 0
-    if forest and not blind and not damping and max_sweeps is None:
+    if forest and not blind and not damping and max_steps is None:
         nu = two_passes(messages, rounds, toward)
         with torch.no_grad():
             residual = (messages.sweep(nu).exp() - nu.exp()).abs().flatten(-2).amax(-1)
@@ -121,7 +122,7 @@ def settled_from(
     else:
         if not forest and not blind and impossible(graph):
             raise ValueError("log_potentials forbid every state; expected at least one that all factors allow")
-        sweeps = max_sweeps or (graph.variables + len(rounds) + 1 if forest and not damping else 1000)
+        sweeps = max_steps or (graph.variables + len(rounds) + 1 if forest and not damping else 1000)
         nu, residual, iterations, done = _swept(messages, nu, damping, tolerance, sweeps, on_failure)
     stability = torch.full_like(residual, torch.nan if blind else 1.0)
     if not forest and not blind:
@@ -141,7 +142,7 @@ def settled_from(
 
 
 def _swept(
-    messages: Messages, nu: Tensor, damping: float | int, tolerance: float | int, max_sweeps: int, on_failure: OnFailure
+    messages: Messages, nu: Tensor, damping: float | int, tolerance: float | int, max_steps: int, on_failure: OnFailure
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Messages after sweeps, with their derivatives; the residual of exactly these, sweeps made, and whether they settled."""
     held = nu
@@ -150,20 +151,20 @@ def _swept(
     residual = torch.zeros(messages.graph.batch, dtype=nu.dtype, device=nu.device)
     through = through_steps(nu.shape[-2] * nu.shape[-1])
     with nullcontext() if through else no_derivatives():
-        for sweep in range(max_sweeps):
+        for sweep in range(max_steps):
             after = messages.sweep(nu)
             iterations = iterations + ~done
             residual = torch.where(done, residual, (after.exp() - nu.exp()).detach().abs().flatten(-2).amax(-1))
             held = torch.where(done[..., None, None], held, nu)
             done = done | (residual <= tolerance)
-            if sweep == max_sweeps - 1 or (not through and settled(done)):
+            if sweep == max_steps - 1 or (not through and settled(done)):
                 break
             after = messages.damped(nu, after, damping)
             nu = after if through else torch.where(done[..., None, None], nu, after)
     if through:
         nu = kept(held, nu, done[..., None, None])
     elif torch.is_grad_enabled() or in_forward_mode():
-        nu = messages.attached(nu, damping, max_sweeps, on_failure)
+        nu = messages.attached(nu, damping, max_steps, on_failure)
     return nu, residual, iterations, done
 
 

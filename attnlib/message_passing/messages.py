@@ -51,14 +51,14 @@ class Messages:
         mixed = torch.where(nu.minimum(after) > -torch.inf, (1 - damping) * after + damping * nu, -torch.inf)
         return self.normalised(mixed) if damping else after
 
-    def attached(self, nu: Tensor, damping: float | int, max_sweeps: int, on_failure: OnFailure) -> Tensor:
+    def attached(self, nu: Tensor, damping: float | int, max_steps: int, on_failure: OnFailure) -> Tensor:
         """Messages that have settled, with their derivatives. Those that are impossible have none."""
         again, possible = self.flat(nu, damping)
         flat = with_derivatives(
             again,
             torch.where(possible, nu, 0.0).flatten(-2),
-            max_steps=max_sweeps,
-            sweeps=max_sweeps,
+            max_steps=max_steps,
+            sweeps=max_steps,
             on_failure=on_failure,
         )
         return torch.where(possible, flat.view_as(nu), -torch.inf)

@@ -22,7 +22,7 @@ def find_beliefs(
     spread: float | int = 3.0,
     damping: float | int = 0.0,
     tolerance: float | int | None = None,
-    max_sweeps: int | None = None,
+    max_steps: int | None = None,
     merge: float | int = 1e-4,
     generator: torch.Generator | None = None,
     on_failure: OnFailure = "error",
@@ -40,7 +40,7 @@ def find_beliefs(
         graph: without batch axes.
         starts: how many; default 20.
         spread: standard deviation of the logarithms of random messages.
-        damping, tolerance, max_sweeps: of :func:`belief_propagation`, each from every start.
+        damping, tolerance, max_steps: of :func:`belief_propagation`, each from every start.
         merge: points whose beliefs all differ by less are one.
         generator: of the random messages; default torch's own.
         on_failure: that no start settles is an ``"error"`` (default); or ``"warn"``, and there are no points.
@@ -62,8 +62,8 @@ def find_beliefs(
     starts = check_count("starts", starts)
     spread, merge = check_number("spread", spread, above=0), check_number("merge", merge, above=0)
     check_generator(generator)
-    damping, tolerance, max_sweeps = checked(graph, damping, tolerance, max_sweeps, on_failure)
-    max_sweeps = max_sweeps or 1000
+    damping, tolerance, max_steps = checked(graph, damping, tolerance, max_steps, on_failure)
+    max_steps = max_steps or 1000
     if graph.batch:
         raise ValueError(f"graph has batch axes {graph.batch}; expected none: each start is a sample")
     check_visible(**{"log_potentials[0]": graph.log_potentials[0]})
@@ -74,11 +74,11 @@ def find_beliefs(
         first = messages.start()
         noise = torch.randn(first.shape, generator=generator, dtype=first.dtype, device=first.device)
         noise[0] = 0
-        found = settled_from(messages, messages.normalised(first + spread * noise), damping, tolerance, max_sweeps, "warn")
+        found = settled_from(messages, messages.normalised(first + spread * noise), damping, tolerance, max_steps, "warn")
     if not found.converged.any():
         report_failure(
-            f"none of {starts} starts settled in {max_sweeps} sweeps; expected one at least (try damping)",
-            iterations=max_sweeps,
+            f"none of {starts} starts settled in {max_steps} sweeps; expected one at least (try damping)",
+            iterations=max_steps,
             residual=found.residual.max().item(),
             on_failure=on_failure,
         )

@@ -30,7 +30,7 @@ EVIDENCE = {"iterations"}
 STATED = ("residual", "consistency")
 """What a solver says of its error: its numbers are right to some times that."""
 
-NATURAL = {"log_sum": None, "residuals": "states", "gradient_norms": "states"}
+NATURAL = {"log_sum": None, "gradient_norms": "states"}
 NATURAL |= dict.fromkeys(("x", "m", "chi", "V", "residual", "consistency", "spectrum()", "spin_glass_susceptibility()"))
 """Sizes that errors are measured in: of another field, or one, for a logarithm near zero."""
 

@@ -123,7 +123,7 @@ def test_degree_two_is_hebb(batch, n, m, d, mode, seed):
     close(dense_local_field(state, memory, degree=2), classical_local_field(state, weights), atol=1e-12)
     dense, classical = dense_recall(state, memory, degree=2, mode=mode), classical_recall(state, weights, mode=mode)
     close(dense.state, classical.state, atol=0)
-    assert torch.equal(dense.steps, classical.steps)
+    assert torch.equal(dense.iterations, classical.iterations)
     assert torch.equal(dense.period, classical.period)
 
 
@@ -170,7 +170,7 @@ def test_asynchronous_recall_is_the_plain_loop(n, m, d, shuffled, dtype, seed):
         again.manual_seed(7)
         for i, (row, steps, rests) in enumerate(loop(state, memory, order, sweeps)):
             assert found.state[i].tolist() == row
-            assert (found.steps[i].item(), found.period[i].item()) == (steps, rests)
+            assert (found.iterations[i].item(), found.period[i].item()) == (steps, rests)
         assert found.state.dtype == dtype
 
 
@@ -237,7 +237,7 @@ def test_fixed_points_are_the_local_minima():
     assert found.converged.all()
     assert {tuple(s.tolist()) for s in found.state} == minima
     assert 2 <= len(minima) < 64
-    assert found.steps[[tuple(s.tolist()) in minima for s in states]].eq(0).all()
+    assert found.iterations[[tuple(s.tolist()) in minima for s in states]].eq(0).all()
 
 
 def test_two_coupled_spins_swap_for_ever():
@@ -246,7 +246,7 @@ def test_two_coupled_spins_swap_for_ever():
     found = classical_recall(state, weights, mode="synchronous")
     assert found.period.tolist() == [2, 1]
     assert found.converged.tolist() == [False, True]
-    assert found.steps.tolist() == [1, 0]
+    assert found.iterations.tolist() == [1, 0]
     assert found.state.tolist() == [[-1, 1], [1, 1]]
     assert classical_recall(state, weights).period.tolist() == [1, 1]
 
@@ -273,7 +273,10 @@ def test_a_probe_does_not_feel_the_others(n, m, d, degree, mode, seed):
     for b, i in itertools.product(range(2), range(n)):
         alone = dense_recall(state[b, i : i + 1], memory[b], degree=degree, mode=mode)
         assert torch.equal(alone.state[0], together.state[b, i])
-        assert (alone.steps.item(), alone.period.item()) == (together.steps[b, i].item(), together.period[b, i].item())
+        assert (alone.iterations.item(), alone.period.item()) == (
+            together.iterations[b, i].item(),
+            together.period[b, i].item(),
+        )
         field = normal(2, n, d, seed=seed)[b, i : i + 1]
         alone = classical_recall(state[b, i : i + 1], weights[b], field, mode=mode)
         assert torch.equal(alone.state[0], pairwise.state[b, i])
@@ -299,7 +302,7 @@ def test_what_has_come_to_rest_stays_and_the_callers_tensors_too():
     assert not first.state.requires_grad
     again = dense_recall(first.state, memory, degree=3)
     assert torch.equal(again.state, first.state)
-    assert again.steps.eq(0).all()
+    assert again.iterations.eq(0).all()
     untouched = dense_recall(state, memory, degree=3, max_steps=0)
     assert torch.equal(untouched.state, kept)
     assert untouched.period.eq(0).all()
@@ -312,9 +315,9 @@ def test_running_out_of_sweeps_is_told():
     state = -torch.ones(1, 4)
     found = [classical_recall(state, weights, field, mode="synchronous", max_steps=steps) for steps in range(6)]
     assert [f.period.item() for f in found] == [0, 0, 0, 0, 0, 1]
-    assert [f.steps.item() for f in found] == [0, 1, 2, 3, 4, 4]
+    assert [f.iterations.item() for f in found] == [0, 1, 2, 3, 4, 4]
     assert found[3].state.tolist() == [[1, 1, 1, -1]]
-    assert classical_recall(state, weights, field).steps.item() == 1  # one after the other they all turn in one sweep
+    assert classical_recall(state, weights, field).iterations.item() == 1  # one after the other they all turn in one sweep
 
 
 @pytest.mark.parametrize(("degree", "d"), [(30, 600), ("exp", 5000)])

@@ -41,9 +41,9 @@ def test_what_is_found_is_fixed_and_belongs_to_its_starts(m, d, beta, seed):
         warnings.simplefilter("ignore", ConvergenceWarning)  # a case close to a transition
         found = find_fixed_points(starts, memory, beta=beta, on_failure="warn")
     unit = memory.norm(dim=-1).max()
-    close(found.residuals, hopfield_gradient(found.states, memory, beta=beta).norm(dim=-1), atol=1e-12)
-    assert (found.residuals[found.converged] <= 4e-11 * unit).all()
-    assert (found.steps[~found.converged] == 10_000).all()
+    close(found.residual, hopfield_gradient(found.states, memory, beta=beta).norm(dim=-1), atol=1e-12)
+    assert (found.residual[found.converged] <= 4e-11 * unit).all()
+    assert (found.iterations[~found.converged] == 10_000).all()
     close(found.energies, hopfield_energy(found.points, memory, beta=beta))
     close(found.weights, torch.softmax(beta * found.points @ memory.T, -1))
     assert (found.energies.diff() >= 0).all()
@@ -82,14 +82,14 @@ def test_a_start_does_not_depend_on_its_company():
         alone = find_fixed_points(starts[i : i + 1], memory, beta=1.3)
         close(alone.states[0], together.states[i], atol=1e-12)
         close(alone.points[0], together.points[together.reached[i]], atol=1e-9)
-        assert abs(int(alone.steps[0]) - int(together.steps[i])) <= 1
+        assert abs(int(alone.iterations[0]) - int(together.iterations[i])) <= 1
 
 
 def test_a_start_at_rest_takes_no_step_and_comes_back_as_it_was():
     memory = normal(5, 2)
     first = find_fixed_points(normal(8, 2, seed=1), memory, beta=2)
     again = find_fixed_points(first.points, memory, beta=2)
-    assert (again.steps == 0).all()
+    assert (again.iterations == 0).all()
     assert torch.equal(again.points, first.points)
     assert again.reached.tolist() == list(range(len(first.points)))
 
@@ -97,7 +97,7 @@ def test_a_start_at_rest_takes_no_step_and_comes_back_as_it_was():
 def test_one_memory_is_reached_in_one_step():
     found = find_fixed_points(normal(3, 4), normal(1, 4, seed=1))
     close(found.points, normal(1, 4, seed=1))
-    assert found.steps.tolist() == [1, 1, 1]
+    assert found.iterations.tolist() == [1, 1, 1]
     assert found.sharing.tolist() == [1]
 
 
@@ -112,7 +112,7 @@ def test_keeps_the_dtype_and_the_callers_tensors(dtype):
     state, memory = normal(6, 2, dtype=dtype, grad=True), normal(4, 2, seed=1, dtype=dtype, grad=True)
     before = state.detach().clone()
     found = find_fixed_points(state, memory, beta=3)
-    reals = (found.points, found.energies, found.weights, found.curvatures, found.states, found.residuals)
+    reals = (found.points, found.energies, found.weights, found.curvatures, found.states, found.residual)
     assert {tensor.dtype for tensor in reals} == {dtype}
     assert not any(tensor.requires_grad for tensor in reals)
     assert torch.equal(state.detach(), before)
@@ -128,7 +128,7 @@ def test_not_converging_is_said():
         found = find_fixed_points(torch.cat([ONE, 0 * ONE]), pair, beta=1, max_steps=100, on_failure="warn")
     assert found.reached.tolist() == [-1, 0]
     assert found.converged.tolist() == [False, True]
-    assert found.residuals[0].item() == failed.value.residual
+    assert found.residual[0].item() == failed.value.residual
     with pytest.warns(ConvergenceWarning):
         none = find_fixed_points(ONE, pair, beta=1, max_steps=1, on_failure="warn")
     assert none.points.shape == (0, 2)
@@ -142,9 +142,9 @@ def test_tolerance_and_merge_are_what_they_say():
     loose = find_fixed_points(starts, memory, beta=2, tolerance=1e-3)
     unit = memory.norm(dim=-1).max()
     exact = find_fixed_points(starts, memory, beta=2)
-    assert loose.residuals.max() <= 1e-13 * unit  # what came near enough was polished
-    assert (loose.steps <= exact.steps).all()
-    assert loose.steps.sum() < exact.steps.sum()
+    assert loose.residual.max() <= 1e-13 * unit  # what came near enough was polished
+    assert (loose.iterations <= exact.iterations).all()
+    assert loose.iterations.sum() < exact.iterations.sum()
     close(loose.points, exact.points, atol=1e-12)
     cold = find_fixed_points(memory, memory, beta=50)
     assert len(cold.points) > 1
@@ -249,7 +249,7 @@ def test_a_pattern_appears_and_the_average_gives_way(n):
     s = marginal(n)
     K = balance(s, n)
     edge = find_fixed_points(average + s * (one - average), memory, beta=K)
-    assert edge.steps.item() == 0
+    assert edge.iterations.item() == 0
     assert edge.curvatures.item() == pytest.approx(0, abs=1e-6)
     above, below = (find_fixed_points(one, memory, beta=K + shift, max_steps=50_000) for shift in (1e-3, -1e-3))
     assert above.weights.max() > 0.9 * (1 + (n - 1) * s) / n

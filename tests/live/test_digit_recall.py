@@ -146,7 +146,7 @@ def test_where_each_network_is_full():
 
     def holds(degree, stored):
         memory = spins(DIGITS[:stored])
-        return bool((dense_recall(memory, memory, degree=degree).steps == 0).all())
+        return bool((dense_recall(memory, memory, degree=degree).iterations == 0).all())
 
     assert [holds(degree, stored) for degree, stored in ((2, 3), (3, 5), (10, 10), ("exp", 50))] == [True] * 4
     assert [holds(degree, stored) for degree, stored in ((2, 4), (3, 6), (10, 50))] == [False] * 3

@@ -75,7 +75,7 @@ def test_the_residual_is_that_of_one_more_sweep_without_damping(damping, sweeps)
     J, h = everyone(5, 0.3) * normal(5, 5).sign().triu(1), normal(5, seed=1)
     J = J + J.mT
     with pytest.warns(ConvergenceWarning):
-        found = belief_propagation(ising_graph(J, h), damping=damping, max_sweeps=sweeps, tolerance=1e-15, on_failure="warn")
+        found = belief_propagation(ising_graph(J, h), damping=damping, max_steps=sweeps, tolerance=1e-15, on_failure="warn")
     u, own = torch.zeros(5, 5).double(), torch.zeros(5).double()  # what pairs say, and what the factors of fields say
     for _ in range(sweeps - 1):
         u, own = (damping * old + (1 - damping) * new for old, new in ((u, swept(J, own, u)), (own, h)))
@@ -131,7 +131,7 @@ def test_messages_that_began_at_an_unstable_fixed_point_are_reported():
         ring = belief_propagation(ising_graph(everyone(3, -2.0), 0.2 * torch.arange(3).double()), damping=0.5)
     close(weak.stability, torch.tensor(1 - 4 * math.tanh(0.2)).double(), atol=1e-4)
     assert 0 < ring.stability < 0.1  # swings, and comes back
-    assert torch.func.vmap(lambda h: belief_propagation(ising_graph(J, h), max_sweeps=9).stability)(normal(2, 6)).isnan().all()
+    assert torch.func.vmap(lambda h: belief_propagation(ising_graph(J, h), max_steps=9).stability)(normal(2, 6)).isnan().all()
 
 
 def test_three_fixed_points_of_a_magnet_and_their_free_energies():
@@ -180,7 +180,7 @@ def test_what_find_beliefs_refuses():
     with pytest.raises(ValueError, match="graph has batch axes"):
         find_beliefs(ising_graph(everyone(3, 1.0).expand(2, 3, 3)))
     with pytest.raises(ConvergenceError, match="none of 2 starts settled in 2 sweeps"):
-        find_beliefs(ising_graph(everyone(3, 1.0), normal(3)), starts=2, max_sweeps=2)
+        find_beliefs(ising_graph(everyone(3, 1.0), normal(3)), starts=2, max_steps=2)
 
 
 def colouring(pairs, n, colours, single=None):

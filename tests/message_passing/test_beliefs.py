@@ -220,7 +220,7 @@ def test_responses_on_a_tree_are_covariances(field, damping):
     J, h = coupled(TREE), torch.zeros(5, dtype=torch.float64)
 
     def believed(h):
-        return plus_minus(belief_propagation(ising_graph(J, h + field), damping=damping, max_sweeps=40))
+        return plus_minus(belief_propagation(ising_graph(J, h + field), damping=damping, max_steps=40))
 
     wanted = derivatives(lambda h: exact_ising(J, h + field).m, h)
     for found, right in zip(derivatives(believed, h), wanted, strict=True):
@@ -236,7 +236,7 @@ def test_derivatives_where_loops_are_and_in_a_batch():
     fields = torch.stack([torch.zeros(5), torch.full((5,), 0.3), torch.arange(5) / 5]).double()
 
     def believed(h):
-        return plus_minus(belief_propagation(ising_graph(J.expand(*h.shape[:-1], 5, 5), h), max_sweeps=120))
+        return plus_minus(belief_propagation(ising_graph(J.expand(*h.shape[:-1], 5, 5), h), max_steps=120))
 
     eye = 1e-5 * torch.eye(5, dtype=torch.float64)
     differences = torch.stack([believed(fields + step) - believed(fields - step) for step in eye], -1) / 2e-5
@@ -264,11 +264,11 @@ def test_what_does_not_settle_is_reported():
     J = sherrington_kirkpatrick(12, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     graph = ising_graph(J, 0.1 * normal(12), beta=4.0)
     with pytest.raises(ConvergenceError, match="1 of 1 samples did not settle in 300 sweeps") as caught:
-        belief_propagation(graph, max_sweeps=300)
+        belief_propagation(graph, max_steps=300)
     assert caught.value.iterations == 300
     assert caught.value.residual > 1e-3
     with pytest.warns(ConvergenceWarning):
-        found = belief_propagation(graph, max_sweeps=300, on_failure="warn")
+        found = belief_propagation(graph, max_steps=300, on_failure="warn")
     assert not found.converged
     close(found.beliefs.sum(-1), torch.ones(12, dtype=torch.float64), atol=1e-12)
 
@@ -289,7 +289,7 @@ def test_the_residual_of_a_damped_sweep_is_that_of_the_whole_sweep():
     left = []
     for damping in (0.0, 0.75):
         with pytest.warns(ConvergenceWarning):
-            left.append(belief_propagation(graph, damping=damping, max_sweeps=1, on_failure="warn").residual)
+            left.append(belief_propagation(graph, damping=damping, max_steps=1, on_failure="warn").residual)
     close(left[0], left[1], atol=1e-15)
     assert left[0] > 0.1
 
