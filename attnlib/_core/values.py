@@ -124,9 +124,8 @@ def _wide_limit(tensor: Tensor) -> float:
 
 def beneath(tensor: Tensor) -> Tensor:
     """What lies under the wrappers of ``torch.func``, whose values can be looked at: to end a loop, not to compute with."""
-    inside = getattr(torch._C, "_functorch", None)
-    while transforming() and inside.is_functorch_wrapped_tensor(tensor):
-        tensor = inside.get_unwrapped(tensor)
+    while transforming() and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
     return tensor
 
 
