@@ -136,6 +136,18 @@ def test_not_converging_is_said():
     assert none.sharing.tolist() == []
 
 
+@pytest.mark.double
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_what_counts_as_one_point_grows_with_the_memories(unit):
+    """Two of three cold memories lie within the distance, whatever the unit; the third is far from both."""
+    angle = torch.tensor([0.0, 0.2, math.pi], dtype=torch.float64)
+    memory = unit * torch.stack([angle.cos(), angle.sin()], -1)
+    found = find_fixed_points(memory, memory, beta=2000 / unit**2, merge=0.3)
+    assert len(found.points) == 2
+    assert found.reached[0] == found.reached[1] != found.reached[2]
+    close(found.states / unit, memory / unit, atol=1e-6)
+
+
 def test_tolerance_and_merge_are_what_they_say():
     memory = normal(5, 2)
     starts = normal(30, 2, seed=1, scale=2.0)

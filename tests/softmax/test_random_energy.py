@@ -1,6 +1,7 @@
 """Entropy, participation and the Jacobian's norm; the random energy model against sampling, quadrature and its limits."""
 
 import math
+from decimal import Decimal, localcontext
 
 import pytest
 import torch
@@ -268,6 +269,17 @@ def test_signs_pay_the_price_of_a_biased_coin(beta):
 def test_hot_signs_freeze_like_gaussian_entries(beta):
     both = [freezing_width(500, beta=beta, entries=entries) for entries in ("sign", "gaussian")]
     assert both[0] == pytest.approx(both[1] * (1 + beta**2 / 2), rel=1e-8)
+
+
+@pytest.mark.parametrize("beta", [1e-4, 0.0099, 0.0101, 0.1])
+def test_the_price_of_a_hot_sign_to_twelve_digits(beta):
+    """A biased coin in forty digits: on both sides of where a series takes over."""
+    with localcontext() as context:
+        context.prec = 40
+        up = 1 / (1 + (-2 * Decimal(beta)).exp())
+        price = up * up.ln() + (1 - up) * (1 - up).ln() + Decimal(2).ln()
+        wanted = float(Decimal(500).ln() / price)
+    assert freezing_width(500, beta=beta, entries="sign") == pytest.approx(wanted, rel=1e-12)
 
 
 def test_signs_freeze_later_than_gaussian_entries():
