@@ -171,6 +171,20 @@ def bethe(n, J, h, fields):
     return torch.stack(values)
 
 
+@pytest.mark.double
+def test_points_nearer_than_merge_are_one():
+    """Up, down and the unstable middle, half as far from both as they from each other."""
+    graph = ising_graph(everyone(4, 0.7))
+
+    def found(merge):
+        return find_beliefs(graph, merge=merge, generator=torch.Generator().manual_seed(0)).points.beliefs[..., 1]
+
+    three = found(1e-3)
+    apart = (three[0] - three[1]).abs().max().item()
+    assert apart > 0.5
+    assert [len(found(share * apart)) for share in (0.45, 0.55, 0.95, 1.05)] == [3, 2, 2, 1]
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_what_find_beliefs_refuses():
     graph = ising_graph(everyone(3, 1.0))
