@@ -157,7 +157,7 @@ def no_tangents() -> AbstractContextManager[object]:
 
 @contextmanager
 def no_derivatives() -> Iterator[None]:
-    """Inside this block nothing has derivatives of either kind."""
+    """Inside this block nothing has derivatives of either kind. (Torch 2.6 does not compile it: there, name the two.)"""
     with torch.no_grad(), no_tangents():
         yield
 

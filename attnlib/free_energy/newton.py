@@ -20,7 +20,7 @@ from attnlib._core.values import (
     check_result,
     in_forward_mode,
     looking,
-    no_derivatives,
+    no_tangents,
     refuted,
     transforming,
     verdict,
@@ -156,7 +156,7 @@ def cooled(J: Tensor, h: Tensor, max_steps: int) -> tuple[Tensor | None, Tensor 
 def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure) -> SaddlePoint:
     """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
     blind = not looking() or verdict(lambda: torch.isfinite(h).all()) is None
-    with no_derivatives():
+    with torch.no_grad(), no_tangents():
         spent = None
         if start is None and not blind:
             start, spent = cooled(J.detach(), h.detach(), max_steps)
