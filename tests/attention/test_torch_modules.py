@@ -105,6 +105,23 @@ def test_places_turn_pairs_as_complex_numbers_turn(batch, n, m, pairs, base, see
         close(found.norm(dim=-1), rows.norm(dim=-1), atol=1e-12)
 
 
+@pytest.mark.parametrize("bare", [False, True])
+def test_places_turn_queries_and_keys_and_no_values(bare):
+    """By hand, from what a module without places splits; in an energy the memories are the turned keys themselves."""
+    x = normal(2, 5, 8)
+    for kind in (SoftmaxAttention, EnergyAttention):
+        torch.manual_seed(0)
+        module = kind(8, heads=1 if bare else 2, bare=bare, places=rotary_places, dtype=torch.float64)
+        plain = kind(8, heads=module.heads, bare=bare, dtype=torch.float64)
+        plain.load_state_dict(module.state_dict())
+        heads = plain.split(x)
+        query, key = rotary_places(heads.query, heads.key)
+        value = heads.value if kind is SoftmaxAttention else key
+        mixed = (module.beta * query @ key.mT).softmax(-1) @ value
+        merged = mixed.transpose(-3, -2).flatten(-2)
+        close(module(x), merged if bare else module.to_out(merged), atol=1e-12)
+
+
 def test_scores_between_places_depend_on_their_distance():
     one, other = normal(1, 6), normal(1, 6, seed=1)
     query, key = rotary_places(one.expand(9, 6), other.expand(9, 6))

@@ -5,7 +5,7 @@ import torch
 from helpers import mixers
 from helpers.draw import close, normal
 
-from attnlib.mean_field import Binary, MeanFieldAttention
+from attnlib.mean_field import Binary, Gaussian, MeanFieldAttention, Spherical, flat_couplings, symmetric_couplings
 
 
 class TestMeanFieldAttention(mixers.MeanFieldAttentionSuite):
@@ -38,6 +38,21 @@ def test_stabilise_scales_each_head_by_itself(symmetric):
     close(module.largest_eigenvalue(), largest.clamp(max=0.9), atol=1e-12)
     close(module.couplings[0].detach(), before[0], atol=0.0)
     close(module.couplings[1:].detach(), before[1:] * (0.9 / largest[1:])[:, None, None, None, None], atol=1e-12)
+
+
+@pytest.mark.double
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("prior", [Gaussian(4.0, 3), Spherical(3)], ids=repr)
+def test_couplings_begin_with_the_largest_eigenvalue_that_is_asked_for(prior, symmetric):
+    """In units of what the prior lets go through, and times beta: as many random numbers have it, by themselves."""
+    torch.manual_seed(0)
+    settings = {"symmetric": symmetric, "onsager": "none", "bound": None, "beta": 0.7, "dtype": torch.float64}
+    module = MeanFieldAttention(6, heads=2, sites=80, prior=prior, largest=0.3, **settings)
+    through = module.prior.covariance(torch.zeros(1, 3, dtype=torch.float64))[0, 0, 0]
+    J = flat_couplings(symmetric_couplings(0.7 * module.couplings.detach(), across=symmetric))
+    top = torch.linalg.eigvalsh(J)[:, -1] if symmetric else torch.linalg.svdvals(J)[:, 0]
+    close(through * top, torch.full((2,), 0.3, dtype=torch.float64), atol=0.02)
+    close(module.largest_eigenvalue(), through * top, atol=1e-12)
 
 
 @pytest.mark.parametrize("settings", [{}, {"symmetric": False}, {"prior": Binary(), "onsager": "none"}])
