@@ -55,6 +55,22 @@ def test_couplings_begin_with_the_largest_eigenvalue_that_is_asked_for(prior, sy
     close(module.largest_eigenvalue(), through * top, atol=1e-12)
 
 
+@pytest.mark.double
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("prior", [Gaussian(4.0, 3), Spherical(3)], ids=repr)
+def test_the_bound_is_in_units_of_what_the_prior_lets_through(prior, symmetric):
+    """A head far beyond it is held there, whatever the variance of a free component."""
+    torch.manual_seed(0)
+    settings = {"symmetric": symmetric, "onsager": "none", "bound": 0.8, "dtype": torch.float64}
+    module = MeanFieldAttention(6, heads=2, sites=4, prior=prior, **settings)
+    with torch.no_grad():
+        module.couplings.mul_(50)
+    through = prior.covariance(torch.zeros(1, 3, dtype=torch.float64))[0, 0, 0]
+    J = flat_couplings(module.explain(normal(4, 6)).J.detach())
+    top = torch.linalg.eigvalsh(J)[:, -1] if symmetric else torch.linalg.svdvals(J)[:, 0]
+    close(through * top, torch.full((2,), 0.8, dtype=torch.float64), atol=1e-12)
+
+
 @pytest.mark.parametrize("settings", [{}, {"symmetric": False}, {"prior": Binary(), "onsager": "none"}])
 def test_a_hidden_token_is_as_if_its_site_were_empty(settings):
     """Also the first one: couplings of the others' sites to it say nothing, in whichever triangle they stand."""
