@@ -241,7 +241,7 @@ def test_axe_finds_nothing(desk, row):
     assert live.faults(desk.page) == []
 
 
-@half
+@pytest.mark.whole
 @pytest.mark.parametrize("row", [case for case in CASES if case.values[0].draws])
 def test_draws_within_a_frame(desk, row, record_property):
     """The best of 60, since others keep this machine busy."""
