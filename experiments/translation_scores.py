@@ -3,7 +3,7 @@
     python experiments/translation_scores.py [--jobs N] [--dask N] [--blocks NAME ...] [--widths D ...] [--output FILE]
 
 Every run is written to its file in attnlib/course/data/results as soon as it is done; a second call makes only what is
-missing. With one thread a run is the same every time. All runs together take about eight hours of one quiet core.
+missing. With one thread a run is the same every time. All runs together take about nine and a half hours of one quiet core.
 
 A kind of attention is a score and whether queries and keys are normalised. The blocks, in the order in which they run:
 
@@ -14,7 +14,7 @@ A kind of attention is a score and whether queries and keys are normalised. The 
 - ``long``: 2,000 steps at the same rate, at width 128: is what is best for 400 steps good for more?
 - ``rates``: 2,000 steps (1,000 from width 256 on) with seed 0 at learning rates a factor of two apart, as far as the best is at
   the edge: a long run has a rate of its own, chosen by its loss on the validation set.
-- ``final``: the other seeds at that rate, where ``long`` has not made them: who is good in the end?
+- ``final``: five other seeds at that rate, which no choice has seen, where ``long`` has not made them: who is good in the end?
 - ``warm-up``: 400 steps at one rate for all, with warm-ups of 0 to 200 steps, and 2,000 steps with a warm-up of 20 or of 100:
   does a run fail because the first steps are too large?
 - ``gentle``: 400 steps at each kind's own rate, and at half of it, with a warm-up of 100 in place of 20: is a score slow, or
@@ -24,8 +24,8 @@ A kind of attention is a score and whether queries and keys are normalised. The 
   learning rate make up for it?
   Beta of one and of 1/sqrt(128) are the runs with a warm-up of 20 steps, which is the package's own for 400.
 - ``lengths``: 4,000 steps at the rate for 2,000: does the verdict still change?
-- ``layers``: 2,000 steps at that rate, and at half of it, with two layers in encoder and decoder: does it hold for a deeper
-  network?
+- ``layers``: 2,000 steps at that rate, and at half of it, with two layers in encoder and decoder, five seeds: does it hold for
+  a deeper network? For two layers no rate is searched.
 """
 
 import argparse
@@ -56,12 +56,14 @@ KINDS = tuple(NAMED.values())
 """Score, and whether queries and keys are normalised."""
 WIDTHS = (128, 256, 32, 64)
 """In the order in which they run, so that a record that was cut is complete for the widths that it has. Width 512 runs when
-it is asked for: three more hours of one core."""
+it is asked for: four more hours of one core."""
 LADDER = [1.5e-3 * 2**k for k in range(-3, 7)]
 FIRST_RUNGS = {32: range(4, 8), 64: range(4, 8), 128: range(3, 7), 256: range(2, 6), 512: range(2, 5)}
 """The learning rates of a width that every kind tries; it goes on while the best is at the edge."""
 GRID_SEEDS = {32: (10,), 64: (10,), 128: (10, 11), 256: (10,), 512: (10,)}
 SEEDS = {32: range(5), 64: range(5), 128: range(5), 256: range(3), 512: range(3)}
+FRESH = range(1, 6)
+"""The seeds of long runs that no choice has seen: the first one has chosen their rate."""
 SHORT = 400
 LONG = {32: 2000, 64: 2000, 128: 2000, 256: 1000, 512: 1000}
 TESTBED, SHARED_RATE = 128, 6e-3
@@ -358,8 +360,9 @@ def block(name, runs, hidden):
     rate = {kind: best_rate(runs, hidden, kind) for kind in kinds(hidden)}
     if name == "final":
         own = {kind: long_rate(runs, hidden, kind) for kind in rate}
-        new = [kind for kind in rate if hidden != TESTBED or own[kind] != rate[kind]]
-        return [setting(name, hidden, kind, seed, LONG[hidden], own[kind]) for seed in SEEDS[hidden][1:] for kind in new]
+        there = {(seed, kind) for seed in SEEDS[hidden] for kind in rate if hidden == TESTBED and own[kind] == rate[kind]}
+        lacking = [(seed, kind) for seed, kind in itertools.product(FRESH, rate) if (seed, kind) not in there]
+        return [setting(name, hidden, kind, seed, LONG[hidden], own[kind]) for seed, kind in lacking]
     if name == "short" and hidden <= TESTBED:
         return [setting(name, hidden, kind, seed, SHORT, rate[kind]) for seed in SEEDS[hidden] for kind in rate]
     if hidden != TESTBED:
@@ -379,13 +382,13 @@ def block(name, runs, hidden):
         for rate in HEAT_RATES:
             heats = HEATS if rate == SHARED_RATE else FAR_HEATS
             wanted += [(SHORT, rate, *one) for one in itertools.product(SEEDS[hidden], heats)]
-            wanted += [(LONG[hidden], rate, *one) for one in itertools.product((0, 1, 2), FAR_HEATS)]
+            wanted += [(LONG[hidden], rate, *one) for one in itertools.product(SEEDS[hidden], FAR_HEATS)]
         return [setting(name, hidden, KINDS[0], seed, steps, rate, beta=beta) for steps, rate, seed, beta in wanted]
     own = {kind: long_rate(runs, hidden, kind) for kind in rate}
     if name == "lengths":
         return [setting(name, hidden, kind, 0, 2 * LONG[hidden], own[kind]) for kind in KINDS[:-1]]
-    deep = itertools.product((1.0, 0.5), (0, 1, 2), (KINDS[0], KINDS[1], KINDS[3]))
-    return [setting(name, hidden, kind, seed, LONG[hidden], part * own[kind], layers=2) for part, seed, kind in deep]
+    deep = itertools.product(SEEDS[hidden], (1.0, 0.5), (KINDS[0], KINDS[1], KINDS[3]))
+    return [setting(name, hidden, kind, seed, LONG[hidden], part * own[kind], layers=2) for seed, part, kind in deep]
 
 
 def plan(runs, blocks, widths):

@@ -203,8 +203,14 @@ def test_long_runs_search_for_a_rate_of_their_own():
 def test_final_runs_are_what_the_long_ones_lack():
     runs = losses() + longs(general=3e-3)
     wanted = experiment.block("final", runs, 128)
-    assert {(one["score"], one["rate"], one["steps"]) for one in wanted} == {("general", 3e-3, 2000)}
-    assert [one["seed"] for one in wanted] == [1, 2, 3, 4]
+    own = [one for one in wanted if one["seed"] < 5]
+    assert {(one["score"], one["rate"], one["steps"]) for one in own} == {("general", 3e-3, 2000)}
+    assert [one["seed"] for one in own] == [1, 2, 3, 4]  # the first seed has chosen the rate
+    fifth = [one for one in wanted if one["seed"] == 5]
+    assert len(fifth) == len(experiment.KINDS) == len(wanted) - len(own)
+    assert {one["rate"] for one in fifth if one["score"] != "general"} == {6e-3}
+    narrow = experiment.block("final", [one | {"hidden": 64} for one in runs if one["seed"] != 11], 64)
+    assert [one["seed"] for one in narrow] == [seed for seed in experiment.FRESH for _ in experiment.kinds(64)]
 
 
 def test_the_plan_searches_before_it_measures():
@@ -214,7 +220,7 @@ def test_the_plan_searches_before_it_measures():
     for wanted in lists:
         blocks += sorted({one["block"] for one in wanted})
         runs += [one | {"validation_loss": abs(math.log(one["rate"] / 6e-3))} for one in wanted]
-    assert blocks == ["short", "long", "warm-up", "gentle", "heat", "rates", "lengths", "layers"]
+    assert blocks == ["short", "long", "warm-up", "gentle", "heat", "rates", "final", "lengths", "layers"]
 
 
 def test_the_grid_waits_for_all_its_seeds():
