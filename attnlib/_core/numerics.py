@@ -14,7 +14,8 @@ from torch.nn.functional import dropout as drop
 from attnlib._core.autocast import autocasting
 from attnlib._core.checks import Empty, Scalar, check_broadcast, check_choice, check_flag, check_tensors
 from attnlib._core.fused import fused
-from attnlib._core.values import in_forward_mode, refuted, verdict
+from attnlib._core.transforms import in_forward_mode
+from attnlib._core.values import refuted, verdict
 
 COLD = 1e20
 """Beyond this inverse temperature a fused kernel's product of beta and a score may overflow; the explicit formula does not."""

@@ -6,12 +6,13 @@ inside :func:`no_value_checks`.
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
+
+from attnlib._core.transforms import beneath, in_forward_mode, transforming
 
 FOLLOWED = 512
 """How many components a state may have whose Jacobian is taken as a whole."""
@@ -39,18 +40,6 @@ def no_value_checks() -> Iterator[None]:
 def looking() -> bool:
     """Whether values may be looked at: not while compiling or exporting, nor inside :func:`no_value_checks`."""
     return not torch.compiler.is_compiling() and _look_at_values.get()
-
-
-def transforming() -> bool:
-    """Whether a transform of ``torch.func`` is at work, which sees through no autograd function that closes over tensors."""
-    return bool(getattr(torch._C, "_are_functorch_transforms_active", lambda: False)())
-
-
-def in_forward_mode() -> bool:
-    """Whether forward derivatives are being taken, by ``torch.func`` or without it."""
-    if torch.compiler.is_compiling() or getattr(forward_ad, "_current_level", -1) < 0:
-        return False
-    return bool(torch._C._is_fwd_grad_enabled())
 
 
 def verdict(condition: Callable[[], Tensor | bool]) -> bool | None:
@@ -120,46 +109,6 @@ def check_visible(**tensors: Tensor) -> None:
 def _wide_limit(tensor: Tensor) -> float:
     """A quarter of the largest number in the dtype that this one is computed in: half precision is widened."""
     return torch.finfo(torch.promote_types(tensor.dtype, torch.float32)).max / 4
-
-
-def beneath(tensor: Tensor) -> Tensor:
-    """What lies under the wrappers of ``torch.func``, whose values can be looked at: to end a loop, not to compute with."""
-    while transforming() and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = torch._C._functorch.get_unwrapped(tensor)
-    return tensor
-
-
-def nested() -> list[str]:
-    """The transforms of ``torch.func`` at work, from the outermost one: "Vmap", "Grad", "Jvp", "Functionalize"."""
-    stack = torch._C._functorch.get_interpreter_stack() if transforming() else None
-    return [str(level.key()).rpartition(".")[2] for level in stack or ()]
-
-
-def only_forward(*tensors: Tensor) -> bool:
-    """Whether one forward derivative, in many directions at once perhaps, is all that is taken of what leads to tensors."""
-    if not in_forward_mode() or (torch.is_grad_enabled() and any(beneath(tensor).requires_grad for tensor in tensors)):
-        return False
-    kinds = nested()
-    return not kinds or (kinds[-1] == "Jvp" and set(kinds[:-1]) <= {"Vmap"})
-
-
-def orders(*tensors: Tensor) -> int:
-    """How many derivatives may be taken of what leads to tensors: one, or two, or one more than transforms that nest."""
-    if torch.compiler.is_compiling():
-        return 2
-    return 1 if only_forward(*tensors) else max(2, 1 + sum(kind in {"Grad", "Jvp"} for kind in nested()))
-
-
-def no_tangents() -> AbstractContextManager[object]:
-    """Inside this block nothing has forward derivatives, as inside ``torch.no_grad`` nothing has backward ones."""
-    return forward_ad._set_fwd_grad_enabled(False) if in_forward_mode() else nullcontext()
-
-
-@contextmanager
-def no_derivatives() -> Iterator[None]:
-    """Inside this block nothing has derivatives of either kind. (Torch 2.6 does not compile it: there, name the two.)"""
-    with torch.no_grad(), no_tangents():
-        yield
 
 
 def through_steps(size: int | None = None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlib._core.values import orders
+from attnlib._core.transforms import orders
 from attnlib.free_energy.system import resolved, uphill
 
 

@@ -15,16 +15,8 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import lengths
-from attnlib._core.values import (
-    check_finite,
-    check_result,
-    in_forward_mode,
-    looking,
-    no_tangents,
-    refuted,
-    transforming,
-    verdict,
-)
+from attnlib._core.transforms import in_forward_mode, no_tangents, transforming
+from attnlib._core.values import check_finite, check_result, looking, refuted, verdict
 from attnlib.free_energy.attached import attached, stepped
 from attnlib.free_energy.minimise import Descent
 from attnlib.free_energy.records import SaddlePoint

@@ -17,7 +17,8 @@ from attnlib._core.checks import Scalar, check_choice, check_count, check_field,
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import inverse_of
 from attnlib._core.systems import check_system
-from attnlib._core.values import check_finite, check_result, in_forward_mode, looking, orders, transforming, verdict
+from attnlib._core.transforms import in_forward_mode, orders, transforming
+from attnlib._core.values import check_finite, check_result, looking, verdict
 from attnlib.free_energy.records import SphericalPoint
 from attnlib.free_energy.system import default_tolerance, times
 

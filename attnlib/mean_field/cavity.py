@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from attnlib._core.numerics import inverse_of
-from attnlib._core.values import in_forward_mode, orders, refuted, settled, transforming, verdict
+from attnlib._core.transforms import in_forward_mode, orders, transforming
+from attnlib._core.values import refuted, settled, verdict
 from attnlib.mean_field.couplings import block_diagonal
 from attnlib.solve import with_derivatives
 

@@ -15,7 +15,8 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_number
 from attnlib._core.convergence import OnFailure
 from attnlib._core.systems import System, check_system
-from attnlib._core.values import in_forward_mode, refuted
+from attnlib._core.transforms import in_forward_mode
+from attnlib._core.values import refuted
 from attnlib.mean_field.equations import Equations, ReactionOf, solved
 from attnlib.mean_field.gaussian import factorised, precision_of
 from attnlib.mean_field.priors import Binary, Prior, check_prior

@@ -10,7 +10,8 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import check_choice, check_count, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import kept
-from attnlib._core.values import check_result, in_forward_mode, looking, no_derivatives, refuted, settled, through_steps
+from attnlib._core.transforms import in_forward_mode, no_derivatives
+from attnlib._core.values import check_result, looking, refuted, settled, through_steps
 from attnlib.mean_field import Prior
 from attnlib.message_passing.measurement import Measurement, Memory
 from attnlib.message_passing.records import AMPPath, AMPRecord

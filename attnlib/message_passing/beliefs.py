@@ -10,7 +10,8 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import check_choice, check_count, check_kind, check_number
 from attnlib._core.convergence import ConvergenceWarning, OnFailure, report_failure
 from attnlib._core.numerics import kept, widened
-from attnlib._core.values import in_forward_mode, looking, no_derivatives, refuted, settled, through_steps
+from attnlib._core.transforms import in_forward_mode, no_derivatives
+from attnlib._core.values import looking, refuted, settled, through_steps
 from attnlib.message_passing.constraints import impossible
 from attnlib.message_passing.factors import FactorGraph, peeled
 from attnlib.message_passing.messages import Messages

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from attnlib._core.checks import Scalar
 from attnlib._core.numerics import capped, differentiable, filled, is_limit
-from attnlib._core.values import in_forward_mode, looking, transforming, verdict
+from attnlib._core.transforms import in_forward_mode, transforming
+from attnlib._core.values import looking, verdict
 from attnlib.message_passing.graphs import check_edges, in_order
 
 

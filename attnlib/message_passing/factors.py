@@ -9,7 +9,8 @@ from torch import Tensor
 
 from attnlib._core.checks import WHOLE, Scalar, check_count, check_floating, check_tensors
 from attnlib._core.systems import check_system
-from attnlib._core.values import check_result, check_visible, refuted, transforming, verdict
+from attnlib._core.transforms import transforming
+from attnlib._core.values import check_result, check_visible, refuted, verdict
 from attnlib.message_passing.graphs import check_edges, verdict_range
 
 

@@ -13,7 +13,8 @@ from torch.autograd import forward_ad
 
 from attnlib._core.checks import check_choice, check_count, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
-from attnlib._core.values import beneath, check_finite, in_forward_mode, only_forward, settled, transforming
+from attnlib._core.transforms import beneath, in_forward_mode, only_forward, transforming
+from attnlib._core.values import check_finite, settled
 from attnlib.solve.implicit import LinearSolver, Map, attach
 from attnlib.solve.iterate import Iterate, followed
 

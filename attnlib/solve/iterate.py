@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnlib._core.values import no_tangents, orders, settled
+from attnlib._core.transforms import no_tangents, orders
+from attnlib._core.values import settled
 from attnlib.solve.implicit import Map
 
 CHUNK = 32

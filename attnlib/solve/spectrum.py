@@ -9,7 +9,8 @@ from torch import Tensor
 from attnlib._core.checks import check_choice, check_count, check_floating, check_generator, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import differentiable, widened
-from attnlib._core.values import check_finite, check_visible, in_forward_mode, refuted, settled, transforming
+from attnlib._core.transforms import in_forward_mode, transforming
+from attnlib._core.values import check_finite, check_visible, refuted, settled
 from attnlib.solve.implicit import Map
 
 KRYLOV, LOOK = 64, 8
