@@ -22,6 +22,9 @@ KINDS = {
 SERIES = ("early", "curve")
 """What a run measured in training: a row for each of some steps."""
 
+CHOOSES = 0
+"""The seed of the long runs whose loss chooses the rate of the others."""
+
 
 class Runs:
     """Runs of an experiment, in a fixed order: chosen by their settings, read as columns.
@@ -143,14 +146,15 @@ class TranslationRuns:
         raise ValueError(f"{kind!r} of width {hidden} has no learning rates of its own; expected another kind or width")
 
     def finals(self, kind: str, hidden: int = 128) -> Runs:
-        """The long runs of a kind and a width at the learning rate that suits long runs, one for each seed.
+        """The long runs of a kind and a width at the learning rate that suits long runs, of seeds that no choice has seen.
 
         They take 2,000 steps, and 1,000 from width 256 on. Errors as for the class.
         """
         score, normalise = _of(kind)
         _, rate = self.rates(kind, hidden)
         some = self.all.where(hidden=hidden, score=score, normalise=normalise, rate=rate)
-        return Runs([run for run in some if run["block"] in ("long", "rates", "final")], self.all._series)
+        long = [run for run in some if run["block"] in ("long", "rates", "final") and run["seed"] != CHOOSES]
+        return Runs(long, self.all._series)
 
 
 def _number(value: float | int | None) -> float:
