@@ -151,7 +151,7 @@ class TokensAsFields(LiveFigure):
         lines = (
             f"Couplings: {COUPLINGS[self.couplings]}, strength {self.strength:.4g}",
             "Rings: tokens. Dots: means of their spins.",
-            "Lines from the dots: what moving couplings add.",
+            "Thick lines: what moving couplings add.",
             "The circle is a spin's length.",
             "A still picture. Run the cell, or allow",
             "JavaScript, to drag the tokens.",
