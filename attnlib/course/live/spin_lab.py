@@ -163,7 +163,8 @@ class SpinLab(LiveFigure):
             for (_, name), error, colour in zip(THEORIES.values(), said["errors"], ("orange", "blue", "green"), strict=True)
         )
         lines = (
-            f"Ten spins, {KINDS[self.kind]}, strength {self.strength:.4g}. Error: {words}.",
+            f"Ten spins, {KINDS[self.kind]}, strength {self.strength:.4g}.",
+            f"Error: {words}.",
             "A still picture. Run the cell, or allow JavaScript, to turn the couplings and drag the fields (below).",
         )
         return (
@@ -171,7 +172,7 @@ class SpinLab(LiveFigure):
             'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="310" rx="12" fill="#fcfcfa"/>'
             '<path d="M30 110h660M30 224h660" stroke="#d8d8d0"/>'
             + "".join(parts)
-            + "".join(f'<text x="20" y="{274 + 22 * i}">{line}</text>' for i, line in enumerate(lines))
+            + "".join(f'<text x="20" y="{258 + 21 * i}">{line}</text>' for i, line in enumerate(lines))
             + "</svg>"
         )
 
