@@ -11,7 +11,18 @@ import nbformat
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("_core", "solve", "softmax", "attention", "hopfield", "mean_field", "free_energy", "message_passing", "course")
+ROOMS = (
+    "_core",
+    "solve",
+    "softmax",
+    "attention",
+    "hopfield",
+    "mean_field",
+    "free_energy",
+    "message_passing",
+    "transformer",
+    "course",
+)
 """The packages of attnlib; each imports only those before it. This is the one list of them."""
 LIBRARY = ROOMS[1:-1]
 """Those that make names public and stand alone: the solvers and the chapters."""
