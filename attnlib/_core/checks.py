@@ -6,6 +6,7 @@ Types, shapes, dtypes and devices are checked always; what looks at values, only
 import math
 import operator
 from numbers import Real
+from types import UnionType
 from typing import Literal
 
 import numpy as np
@@ -81,7 +82,7 @@ def check_count(name: str, number: int, least: int = 1, most: int | None = None)
     return count
 
 
-def check_kind(name: str, thing: object, kind: type, expected: str) -> None:
+def check_kind(name: str, thing: object, kind: type | UnionType, expected: str) -> None:
     """Raise unless it is an instance of the class."""
     if not isinstance(thing, kind):
         raise ValueError(f"{name} is a {type(thing).__name__}; expected {expected}")

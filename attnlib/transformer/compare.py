@@ -202,7 +202,7 @@ def _bar(progress: bool, total: int) -> Iterator[Callable[[], object]]:
     except ModuleNotFoundError:
         yield lambda: None
         return
-    with tqdm(total=total, desc="runs") as bar:
+    with tqdm(total=total, desc="runs", disable=False) as bar:
 
         def tick() -> None:
             bar.total = max(bar.total, bar.n + 1)  # a grid that grows has more runs than were counted

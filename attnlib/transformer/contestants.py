@@ -49,7 +49,8 @@ def preset(kind: type[Mixer], *, wide: int = 1, **fixed: object) -> Callable[...
 
     parameters = [parameter for parameter in taken.values() if parameter.name != "context_dim"]
     parameters = [p.replace(default=fixed[p.name]) if p.name in fixed else p for p in parameters]
-    parameters = [p.replace(name="tokens") if p.name == "sites" else p for p in parameters if fixed.get(p.name, 0) is not None]
+    parameters = [p for p in parameters if fixed.get(p.name, 0) is not None]
+    parameters = [p.replace(name="tokens", default=p.empty) if p.name == "sites" else p for p in parameters]
     make.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     make.__name__ = make.__qualname__ = f"{kind.__name__} preset"
     return make

@@ -133,7 +133,8 @@ class Comparison:
             ("name", "score", "succeeded", "behind the best", "rate", "steps", "seconds", "parameters")
         ]
         for one in self.equal_seconds if seconds else self.equal_steps:
-            behind = "" if one is best else with_error(*self.difference(best.name, one.name, seconds=seconds))
+            pair = (best.name, one.name) if self.better == "higher" else (one.name, best.name)
+            behind = "" if one is best else with_error(*self.difference(*pair, seconds=seconds))
             rate = f"{one.rate:.2g}" + (" (end of its grid)" if one.at_end else "")
             score, succeeded = with_error(one.mean, one.error), f"{sum(r.succeeded for r in one.runs)} of {len(one.runs)}"
             rows.append(

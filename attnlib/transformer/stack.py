@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnlib._core.checks import check_count, check_flag, check_number
+from attnlib._core.checks import check_count, check_flag, check_kind, check_number
 
 
 class Stack(nn.Module):
@@ -57,11 +57,14 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         self.tied = isinstance(blocks, nn.Module) and not isinstance(blocks, nn.ModuleList | nn.Sequential)
+        check_kind("blocks", blocks, nn.Module | Iterable, "a module, or some of them")
         made = [cast("nn.Module", blocks)] if self.tied else list(cast("Iterable[nn.Module]", blocks))
         if not made or not all(isinstance(block, nn.Module) for block in made):
             raise ValueError(f"blocks is {[type(block).__name__ for block in made]}; expected a module, or some of them")
+        self.steps = check_count("steps", len(made) if steps is None else steps)
+        if not self.tied and self.steps != len(made):
+            raise ValueError(f"steps is {steps}; expected {len(made)}, the number of blocks, or one block, to be tied")
         self.blocks = nn.ModuleList(made)
-        self.steps = check_count("steps", len(made) if steps is None else steps, 1, None if self.tied else len(made))
         check_flag(norm=norm)
         width = getattr(made[0], "dim", None) if dim is None else check_count("dim", dim)
         self.dim = width
