@@ -13,7 +13,12 @@ class TrainingRun:
     """One training: its seed, rate and steps, the losses, and the score on examples that it has not seen.
 
     ``succeeded`` is False where the task says so of the score, or where the run failed; then ``failure`` says why, and the
-    score is NaN. ``seconds`` are those of the training alone, ``parameters`` how many numbers were learnt.
+    score is NaN. ``seconds`` are those of the training alone, ``parameters`` how many numbers were learnt, ``model`` the
+    trained model; a run of a comparison has none.
+
+    >>> run = TrainingRun(seed=0, rate=0.01, steps=2, losses=(1.0, 0.5), score=0.9, succeeded=True)
+    >>> run.losses[-1], run.failure
+    (0.5, '')
     """
 
     seed: int
@@ -36,6 +41,7 @@ class Standing:
     rate is still the last one of the grid. Means and errors are over the runs that succeeded, and ``success`` is their share:
     a run that failed is counted, not averaged away.
 
+    >>> from attnlib.transformer import Standing, TrainingRun
     >>> runs = [TrainingRun(seed, 0.01, 100, (), score, score > 0.5) for seed, score in enumerate((0.9, 0.7, 0.1))]
     >>> standing = Standing("mine", runs, ())
     >>> round(standing.mean, 3), round(standing.error, 3), round(standing.success, 3)
@@ -94,6 +100,20 @@ class Comparison:
 
     Printing it shows both tables: mean and error over seeds, how many runs succeeded, how far behind the best, rate, steps,
     seconds, parameters. ``better`` says which scores are good; ``floor`` and ``exact`` are the task's, where it has them.
+
+    >>> from attnlib.transformer import Comparison, Standing, TrainingRun
+    >>> def standing(name, *scores):
+    ...     return Standing(name, [TrainingRun(seed, 0.01, 9, (), score, True) for seed, score in enumerate(scores)])
+    >>> found = Comparison([standing("a", 0.5, 0.6), standing("b", 0.8, 0.7)], floor=0.1)
+    >>> found.best().name, [round(number, 3) for number in found.difference("b", "a")]
+    ('b', [0.2, 0.1])
+    >>> print(found)
+    higher is better, floor 0.1
+    <BLANKLINE>
+    equal steps
+    name  score          succeeded  behind the best  rate  steps  seconds  parameters
+    a     0.550 ± 0.050  2 of 2     0.20 ± 0.10      0.01  9      0.0      0
+    b     0.750 ± 0.050  2 of 2                      0.01  9      0.0      0
     """
 
     equal_steps: Sequence[Standing]
@@ -121,13 +141,16 @@ class Comparison:
         return mean_and_error([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
 
     def best(self, *, seconds: bool = False) -> Standing:
-        """The contestant that most often succeeds, and of those the one with the best mean. No shapes, no errors."""
+        """The contestant that most often succeeds, and of those the one with the best mean. No shapes.
+
+        Errors are those of an empty table: a ValueError.
+        """
         return max(
             self.equal_seconds if seconds else self.equal_steps, key=lambda one: merit(one.scores, one.success, self.better)
         )
 
     def rows(self, *, seconds: bool = False) -> list[tuple[str, ...]]:
-        """The table as text, a row for each contestant and its head first. No shapes, no errors."""
+        """The table as text, a row for each contestant and its head first. No shapes; errors are those of :meth:`best`."""
         best = self.best(seconds=seconds)
         rows: list[tuple[str, ...]] = [
             ("name", "score", "succeeded", "behind the best", "rate", "steps", "seconds", "parameters")

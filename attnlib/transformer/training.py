@@ -21,7 +21,7 @@ FRESH = 2**32
 
 @runtime_checkable
 class Task(Protocol):
-    """What contestants are trained and judged on. Shapes are its own, and so are its errors.
+    """What contestants are trained and judged on. Shapes and errors are its own: errors are those of the task.
 
     ``batch(n, generator)`` draws n examples from the generator alone: inputs, a tensor or a tuple or dictionary of them, and
     targets. ``model(mixer)`` puts a mixer into a network that takes the inputs as they are. ``loss(output, targets)`` is what
@@ -46,16 +46,16 @@ class Task(Protocol):
     """
 
     def batch(self, n: int, generator: torch.Generator) -> tuple[Any, Any]:
-        """Draw n examples: inputs and targets, of the task's own shapes and errors."""
+        """Draw n examples: inputs and targets. Shapes and errors are those of the task."""
 
     def model(self, mixer: nn.Module) -> nn.Module:
-        """A network with this mixer in it, of the task's own shapes and errors."""
+        """A network with this mixer in it. Shapes and errors are those of the task."""
 
     def loss(self, output: Any, targets: Any) -> Tensor:
-        """What is learnt, a number ``[]``. Errors are the task's own."""
+        """What is learnt, a number ``[]``. Errors are those of the task."""
 
     def score(self, output: Any, targets: Any) -> Any:
-        """What is reported, a number ``[]``. Errors are the task's own."""
+        """What is reported, a number ``[]``. Errors are those of the task."""
 
 
 def train_one(

@@ -1,7 +1,7 @@
 """Compiling and exporting, in an interpreter where attnlib is as users have it: torch cannot trace run-time shape checks.
 
-``make test`` compiles every mixer once, and a fixed point and a saddle point. Other settings, exports and empty rows are for
-``make test-all``.
+``make test`` compiles every mixer once, a block, a fixed point and a saddle point. Other settings, exports and empty rows
+are for ``make test-all``.
 """
 
 import inspect
@@ -30,6 +30,9 @@ FIXED_POINTS = [
 ]
 
 
+BLOCK = "traced_blocks.py::test_a_block_compiles_in_one_graph[before]"
+
+
 def passed(*tests):
     """How many of these pass, in an interpreter of their own."""
     command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", *tests]
@@ -43,7 +46,8 @@ def test_every_mixer_and_a_solver_compile():
     mixers = [
         f"traced_mixers.py::Test{suite}Suite::test_it_compiles_without_a_break[all settings]" for suite in CHEAPEST.values()
     ]
-    assert passed(*mixers, *(f"traced_fixed_points.py::{name}" for name in FIXED_POINTS)) == len(CHEAPEST) + len(FIXED_POINTS)
+    others = [*(f"traced_fixed_points.py::{name}" for name in FIXED_POINTS), BLOCK]
+    assert passed(*mixers, *others) == len(CHEAPEST) + len(others)
 
 
 def test_no_mixer_is_forgotten():
@@ -56,6 +60,6 @@ def test_no_mixer_is_forgotten():
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize(("file", "least"), [("traced_mixers.py", 56), ("traced_fixed_points.py", 7)])
+@pytest.mark.parametrize(("file", "least"), [("traced_mixers.py", 56), ("traced_fixed_points.py", 7), ("traced_blocks.py", 12)])
 def test_it_compiles_and_exports(file, least):
     assert passed(file) >= least
