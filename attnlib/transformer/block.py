@@ -8,11 +8,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnlib._core.autocast import autocasting
-from attnlib._core.checks import check_choice, check_count, check_flag, check_floating, check_kind, check_number, check_tensors
-from attnlib._core.numerics import differentiable
-from attnlib._core.values import check_finite, check_result
+from attnlib._core.checks import check_choice, check_count, check_device, check_dtype, check_flag, check_kind, check_number
+from attnlib._core.values import check_result
 from attnlib.transformer.feed_forward import Activation, FeedForward
+from attnlib.transformer.tokens import check_tokens
 
 Norm = Literal["before", "after"] | None
 """Where tokens are normalised: before they are mixed, after the sum, or nowhere."""
@@ -98,6 +97,8 @@ class Block(nn.Module):
             width = 0 if feed_forward is None else check_count("feed_forward", feed_forward, 0)
             network = partial(FeedForward, self.dim, activation=activation, device=device, dtype=dtype)
             self.feed_forward = network(width) if width else None
+        check_device(device)
+        check_dtype(dtype)
         self.mixer_norm = nn.LayerNorm(self.dim, epsilon, device=device, dtype=dtype) if norm else None
         both = norm and self.feed_forward is not None
         self.feed_forward_norm = nn.LayerNorm(self.dim, epsilon, device=device, dtype=dtype) if both else None
@@ -113,13 +114,7 @@ class Block(nn.Module):
 
         ``more`` goes to the mixer as it is: the ``score_bias`` of a :class:`attnlib.attention.Mixer`, for example.
         """
-        check_tensors(x=x)
-        if x.ndim < 2 or x.shape[-1] != self.dim:
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected [*batch, n, {self.dim}]")
-        like = {} if self.mixer_norm is None or autocasting(x.device) else {"weight": self.mixer_norm.weight}
-        check_floating(x=x, **like)
-        check_finite(x=x)
-        x = differentiable(x) if torch.is_grad_enabled() else x
+        x = check_tokens(x, self.dim, None if self.mixer_norm is None else self.mixer_norm.weight)
         given = {name: t for name, t in (("context", context), ("mask", mask)) if t is not None} | more
         y = self._half(x, "mixer", self.mixer, self.mixer_norm, given)
         if self.feed_forward is not None:

@@ -10,6 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnlib._core.checks import check_choice, check_count, check_device, check_dtype, check_flag
+from attnlib._core.values import check_result
+from attnlib.transformer.tokens import check_tokens
 
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu", "tanh"]
 """The nonlinear functions that go by a name; ``"gelu_tanh"`` is GPT-2's and ALBERT's ``gelu_new``."""
@@ -38,7 +40,8 @@ class FeedForward(nn.Module):
     Called with x ``[*batch, n, dim]``, it returns ``[*batch, n, dim]``.
 
     Raises:
-        ValueError: sizes that are not positive integers, an unknown activation.
+        ValueError: sizes that are not positive integers, an unknown activation; in the call, another width or dtype, non-finite
+            input, a result that overflows.
 
     Source: Vaswani et al. 2017, section 3.3; Hendrycks and Gimpel 2016 for the Gaussian error linear unit and its tanh form.
 
@@ -70,8 +73,8 @@ class FeedForward(nn.Module):
     def forward(self, x: Float[Tensor, "*batch n dim"]) -> Float[Tensor, "*batch n dim"]:
         """Each token by itself: see the class for shapes and errors."""
         bend = self.activation if callable(self.activation) else _ACTIVATIONS[self.activation]
-        made: Tensor = self.outer(bend(self.inner(x)))
-        return made
+        x = check_tokens(x, self.dim, self.inner.weight)
+        return check_result(self.outer(bend(self.inner(x))), "x or the parameters are")
 
     def extra_repr(self) -> str:
         """The nonlinear function, for printing."""

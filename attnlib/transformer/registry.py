@@ -32,8 +32,9 @@ class Contestant:
     couplings: str = ""
     exact: str = ""
 
+    @property
     def takes(self) -> tuple[str, ...]:
-        """The settings that it takes by name, apart from ``dim``. No shapes; errors are those of ``inspect.signature``."""
+        """The settings that it takes by name, apart from ``dim``."""
         return tuple(name for name, kind in _parameters(self.make).items() if kind.kind is not kind.VAR_KEYWORD)
 
 
@@ -159,7 +160,7 @@ def mixer(name: str, dim: int, *, tokens: int | None = None, heads: int | None =
     free = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
     for key in own:
         if key not in taken and not free:
-            raise ValueError(f"{key} is no setting of {name!r}; expected one of {', '.join(entry.takes()) or 'none'}")
+            raise ValueError(f"{key} is no setting of {name!r}; expected one of {', '.join(entry.takes) or 'none'}")
     offered = {"tokens": tokens, "heads": heads}
     given = {key: check_count(key, count) for key, count in offered.items() if count is not None}
     if tokens is None and "tokens" in taken and taken["tokens"].default is inspect.Parameter.empty:

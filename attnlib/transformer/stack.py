@@ -7,7 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnlib._core.checks import check_count, check_flag, check_kind, check_number
+from attnlib._core.checks import check_count, check_device, check_dtype, check_flag, check_kind, check_number
+from attnlib._core.values import check_result
+from attnlib.transformer.tokens import check_tokens
 
 
 class Stack(nn.Module):
@@ -67,15 +69,17 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(made)
         check_flag(norm=norm)
         width = getattr(made[0], "dim", None) if dim is None else check_count("dim", dim)
-        self.dim = width
+        self.dim = width if isinstance(width, int) else None
         self.norm: nn.LayerNorm | None = None
         if norm:
-            if not isinstance(width, int):
+            if self.dim is None:
                 raise ValueError(f"norm is True and {type(made[0]).__name__} has no width; expected an attribute dim, or dim=")
             first = next((p for block in made for p in block.parameters() if p.is_floating_point()), None)
             device = first.device if device is None and first is not None else device
             dtype = first.dtype if dtype is None and first is not None else dtype
-            self.norm = nn.LayerNorm(width, check_number("epsilon", epsilon, above=0), device=device, dtype=dtype)
+            check_device(device)
+            check_dtype(dtype)
+            self.norm = nn.LayerNorm(self.dim, check_number("epsilon", epsilon, above=0), device=device, dtype=dtype)
 
     def forward(
         self,
@@ -86,9 +90,10 @@ class Stack(nn.Module):
         **more: object,
     ) -> Float[Tensor, "*batch n dim"]:
         """Apply the blocks: see the class for shapes and errors. ``more`` goes to each of them as it is."""
-        for step in range(self._count(steps)):
+        count, x = self._count(steps), self._tokens(x)
+        for step in range(count):
             x = self.step(x, step, context, mask, **more)
-        return x if self.norm is None else self.norm(x)
+        return x if self.norm is None else check_result(self.norm(x), "what the blocks made, or the norm's parameters, are")
 
     def states(
         self,
@@ -102,8 +107,8 @@ class Stack(nn.Module):
 
         What it returns carries gradients as the call's output does. Shapes and errors are those of the call.
         """
-        found = [x]
-        for step in range(self._count(steps)):
+        count, found = self._count(steps), [self._tokens(x)]
+        for step in range(count):
             found.append(self.step(found[-1], step, context, mask, **more))
         return torch.stack(found)
 
@@ -116,9 +121,13 @@ class Stack(nn.Module):
         **more: object,
     ) -> Float[Tensor, "*batch n dim"]:
         """What the block of one step, counted from 0, makes of x ``[*batch, n, dim]``. Errors are those of the call."""
+        step = check_count("step", step, 0, None if self.tied else len(self.blocks) - 1)
         given = {name: t for name, t in (("context", context), ("mask", mask)) if t is not None} | more
         made: Tensor = self.blocks[0 if self.tied else step](x, **given)
         return made
+
+    def _tokens(self, x: Tensor) -> Tensor:
+        return check_tokens(x, self.dim, None if self.norm is None else self.norm.weight)
 
     def _count(self, steps: int | None) -> int:
         return check_count("steps", self.steps if steps is None else steps, 0, None if self.tied else len(self.blocks))

@@ -31,6 +31,8 @@ ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": 
 ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS |= {"compare": ("rates", "seeds", "fresh_seeds", "steps", "batch", "test", "progress")}
+ALWAYS |= {"train_one": ("steps", "batch", "test")}
 ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
@@ -66,7 +68,8 @@ class Entry:
         parameters = list(found.parameters.values())
         if self.owner is not None and not inspect.ismethod(self.function):
             parameters = parameters[1:]
-        return found.replace(parameters=parameters)
+        by_name = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        return found.replace(parameters=by_name)  # what is handed on as it is has no hostile calls of its own
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -225,8 +228,6 @@ def build(entry: Entry, world: World, given: Iterable[str] = ()) -> Call:
     module = _module(entry.owner, world.dtype) if _bound(entry) else None
     arguments: dict[str, object] = {}
     for name, parameter in entry.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
         asked = name in given
         if parameter.default is parameter.empty or asked or name in ALWAYS.get(entry.short, ()):
             arguments[name] = value_of(entry, name, world, arguments, module)
@@ -541,6 +542,21 @@ def _places(about: SimpleNamespace) -> object:
     return "sinusoids" if "MemoryNetwork" in about.entry.name else rotary_places
 
 
+class _Lesson:
+    """A task: every number of two tokens is to be one."""
+
+    def batch(self, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        return torch.randn(n, 2, 8, generator=generator), torch.ones(n, 2, 8)
+
+    def model(self, mixer: nn.Module) -> nn.Module:
+        return mixer
+
+    def loss(self, output: Tensor, targets: Tensor) -> Tensor:
+        return (output - targets).square().mean()
+
+    score = loss
+
+
 def _one_graph(about: SimpleNamespace) -> object:
     """A graph without batch axes."""
     from attnlib.message_passing import FactorGraph
@@ -652,6 +668,25 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "image": lambda about: (8, 8),
     "patch": lambda about: (2, 4),
     "mixer": lambda about: build(Entry("SoftmaxAttention", _class("SoftmaxAttention")), about.world)(),
+    "blocks": lambda about: build(Entry("Block", _class("Block")), about.world)(),
+    "task": lambda about: _Lesson(),
+    "contestants": lambda about: {"softmax": RECIPES["make"](about)},
+    "make": lambda about: lambda: _class("SoftmaxAttention")(8, heads=2),
+    "train_one.watch": lambda about: lambda model, step: None,
+    "register.make": lambda about: nn.Identity,
+    "register.name": lambda about: "a module of one's own",
+    "mixer.name": lambda about: "softmax",
+    "preset.kind": lambda about: _class("SoftmaxAttention"),
+    "Comparison.standing.name": lambda about: "softmax",
+    "first": lambda about: "softmax",
+    "second": lambda about: "softmax",
+    "rates": lambda about: [0.01, 0.02],
+    "seeds": lambda about: [0],
+    "fresh_seeds": lambda about: [1],
+    "rate": lambda about: 0.01,
+    "batch": lambda about: 2,
+    "test": lambda about: 4,
+    "compare.progress": lambda about: False,
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,

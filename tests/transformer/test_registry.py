@@ -169,7 +169,7 @@ def test_a_preset_is_a_class_with_settings(unchecked):
     register("cold", preset(SoftmaxAttention, beta=4.0))
     assert mixer("cold", 8).beta == 4.0
     assert mixer("cold", 8, beta=2.0).beta == 2.0
-    assert registered()["cold"].takes() == registered()["softmax"].takes()
+    assert registered()["cold"].takes == registered()["softmax"].takes
     with pytest.raises(ValueError, match="gamma is no setting of SoftmaxAttention"):
         preset(SoftmaxAttention, gamma=1)
     with pytest.raises(ValueError, match="expected a class of mixers"):
