@@ -90,10 +90,9 @@ def compare(
     search, fresh = (
         [check_count(name, seed, 0) for seed in of] for name, of in (("seeds", seeds), ("fresh_seeds", fresh_seeds))
     )
-    if not grid or not search or not fresh or set(search) & set(fresh):
-        raise ValueError(
-            f"rates is {grid}, seeds {search}, fresh_seeds {fresh}; expected some of each, and no fresh seed that was searched"
-        )
+    if not grid or not search or not fresh or len({*search, *fresh}) < len(search) + len(fresh):
+        given = f"rates is {grid}, seeds {search}, fresh_seeds {fresh}"
+        raise ValueError(f"{given}; expected some of each, no seed twice, and no fresh seed that was searched")
     steps, widen = check_count("steps", steps), check_count("widen", widen, 0)
     seconds = None if seconds is None else check_number("seconds", seconds, above=0)
     check_flag(progress=progress)
@@ -132,8 +131,9 @@ def _makers(
     makers = {
         name: cast("Callable[[], nn.Module]", partial(mixer, name, dim, tokens=tokens, heads=heads)) for name in contestants
     }
-    for make in makers.values():
-        make()
+    with torch.random.fork_rng([]):  # a name that is wrong is said before anything is trained
+        for make in makers.values():
+            make()
     return makers
 
 

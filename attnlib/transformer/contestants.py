@@ -22,7 +22,8 @@ def preset(kind: type[Mixer], *, wide: int = 1, **fixed: object) -> Callable[...
     Args:
         kind: the class; its ``sites``, if it has any, are called ``tokens``, as in :func:`mixer`.
         wide: all heads together are so many times as wide as the tokens; default 1.
-        fixed: settings that it starts from, and that a call may replace. One that is None is no longer asked for.
+        fixed: settings that it starts from, and that a call may replace. One that is None, and a number of heads, are no longer
+            asked for.
 
     Returns:
         A function of ``dim`` and the class's settings by name. Its shapes and errors are those of the class.
@@ -49,7 +50,7 @@ def preset(kind: type[Mixer], *, wide: int = 1, **fixed: object) -> Callable[...
 
     parameters = [parameter for parameter in taken.values() if parameter.name != "context_dim"]
     parameters = [p.replace(default=fixed[p.name]) if p.name in fixed else p for p in parameters]
-    parameters = [p for p in parameters if fixed.get(p.name, 0) is not None]
+    parameters = [p for p in parameters if fixed.get(p.name, 0) is not None and not (p.name == "heads" and "heads" in fixed)]
     parameters = [p.replace(name="tokens", default=p.empty) if p.name == "sites" else p for p in parameters]
     make.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     make.__name__ = make.__qualname__ = f"{kind.__name__} preset"
@@ -67,7 +68,7 @@ _TABLE: tuple[tuple[str, Callable[..., nn.Module], str, str, str, str], ...] = (
     # name, make, who moves, what couples, where couplings come from, what is exact
     ("identity", preset(IdentityMixer), "nothing", "nothing", "none", "all of it"),
     ("pool", preset(PoolMixer), "the mean", "all alike", "none", "softmax at beta = 0"),
-    ("linear", preset(LinearMixer), "all at once", PAIRS, LEARNED, "a step of naive mean field"),
+    ("linear", preset(LinearMixer, heads=1), "all at once", PAIRS, LEARNED, "a step of naive mean field"),
     ("places", preset(PlaceMixer), "values", PAIRS, LEARNED, "all of it"),
     ("softmax", preset(SoftmaxAttention), "values", PAIRS, SOFTMAX, "the mean of a Boltzmann law"),
     ("energy", preset(EnergyAttention), "queries", "an energy of keys", SOFTMAX, "one step down"),

@@ -168,7 +168,8 @@ class LinearMixer(Floor):
     .. math:: \mathrm{out}_i = W_O \Big[\tanh\Big(\sum_j A^h_{ij}\, W_V^h x_j + b^h_i\Big)\Big]_h, \qquad
         A^h_{ij} \in \mathbb{R}^{d \times d}
 
-    It is a step of naive mean field: the tokens are the means, the maps their couplings, the offsets the fields on them.
+    It is a step of naive mean field: the tokens are the means, the maps their couplings, the offsets the fields on them. With
+    one head every output hears all of every token; with more, each head hears its own part of them.
 
     Args:
         sites: the largest number of tokens; fewer use the maps of the first places.

@@ -1,7 +1,7 @@
 """The contestants: every mixer under one name, made in one way, with what physics says of each; your own joins in one line."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeVar, overload
@@ -71,7 +71,7 @@ class Contestants:
         return name in self.names
 
     def __getitem__(self, name: str) -> Contestant:
-        return _entry(name)
+        return _found(name, {entry.name: entry for entry in self.entries})
 
     def __repr__(self) -> str:
         head = ("name", "who moves", "what couples", "where couplings come from", "what is exact")
@@ -155,7 +155,7 @@ def mixer(name: str, dim: int, *, tokens: int | None = None, heads: int | None =
     >>> mixer("softmax", 8, tokens=5, heads=2, causal=True).heads
     2
     """
-    entry, dim = _entry(name), check_count("dim", dim)
+    entry, dim = _found(name, _entries), check_count("dim", dim)
     taken = _parameters(entry.make)
     free = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
     for key in own:
@@ -189,12 +189,12 @@ def registered() -> Contestants:
     return Contestants(tuple(_entries.values()))
 
 
-def _entry(name: str) -> Contestant:
-    if not isinstance(name, str) or name not in _entries:
-        near = get_close_matches(name, _entries, 1) if isinstance(name, str) else []
+def _found(name: str, entries: Mapping[str, Contestant]) -> Contestant:
+    if not isinstance(name, str) or name not in entries:
+        near = get_close_matches(name, entries, 1) if isinstance(name, str) else []
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"name is {name!r:.40}; expected one of {', '.join(_entries)}{hint}")
-    return _entries[name]
+        raise ValueError(f"name is {name!r:.40}; expected one of {', '.join(entries)}{hint}")
+    return entries[name]
 
 
 def _parameters(make: Callable[..., nn.Module]) -> dict[str, inspect.Parameter]:
