@@ -35,7 +35,7 @@ class Block(nn.Module):
     Args:
         mixer: a :class:`attnlib.attention.Mixer`, or any module with ``forward(x, context=None, mask=None)`` that returns the
             shape of x. A context and a mask are handed on where they are given, so that a module that takes x alone serves too.
-        dim: width of the tokens; default ``mixer.dim``.
+        dim: width of the tokens; default ``mixer.dim``, and needed only where the mixer does not say.
         norm: ``"before"`` (default), ``"after"``, or None. A context is never normalised here.
         feed_forward: the width of a :class:`FeedForward`, a module of your own, or None or 0 for none (default).
         activation: of the feed-forward network, see :class:`FeedForward`; default ``"gelu"``.
@@ -77,9 +77,13 @@ class Block(nn.Module):
     ) -> None:
         super().__init__()
         check_kind("mixer", mixer, nn.Module, "a module, such as a Mixer")
-        if dim is None and not isinstance(getattr(mixer, "dim", None), int):
+        own = getattr(mixer, "dim", None)
+        if dim is None and not isinstance(own, int):
             raise ValueError(f"mixer is a {type(mixer).__name__} without a width; expected one with an attribute dim, or dim=")
-        self.dim = check_count("dim", cast("int", mixer.dim) if dim is None else dim)
+        self.dim = check_count("dim", cast("int", own) if dim is None else dim)
+        if isinstance(own, int) and own != self.dim:
+            raise ValueError(f"dim is {dim}; expected {own}, the mixer's, or None")
+        self.context_dim = getattr(mixer, "context_dim", self.dim)
         check_choice("norm", norm, ("before", "after", None))
         check_flag(residual=residual)
         self.norm, self.residual, self.step = norm, residual, check_number("step", step)

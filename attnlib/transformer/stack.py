@@ -70,16 +70,18 @@ class Stack(nn.Module):
         check_flag(norm=norm)
         width = getattr(made[0], "dim", None) if dim is None else check_count("dim", dim)
         self.dim = width if isinstance(width, int) else None
+        self.context_dim = getattr(made[0], "context_dim", self.dim)
         self.norm: nn.LayerNorm | None = None
+        epsilon = check_number("epsilon", epsilon, above=0)
+        check_device(device)
+        check_dtype(dtype)
         if norm:
             if self.dim is None:
                 raise ValueError(f"norm is True and {type(made[0]).__name__} has no width; expected an attribute dim, or dim=")
             first = next((p for block in made for p in block.parameters() if p.is_floating_point()), None)
             device = first.device if device is None and first is not None else device
             dtype = first.dtype if dtype is None and first is not None else dtype
-            check_device(device)
-            check_dtype(dtype)
-            self.norm = nn.LayerNorm(self.dim, check_number("epsilon", epsilon, above=0), device=device, dtype=dtype)
+            self.norm = nn.LayerNorm(self.dim, epsilon, device=device, dtype=dtype)
 
     def forward(
         self,

@@ -220,6 +220,8 @@ def test_settings_out_of_range_are_refused(settings, complaint, unchecked):
 def test_a_mixer_without_a_width_needs_one(unchecked):
     with pytest.raises(ValueError, match="mixer is a Identity without a width"):
         Block(nn.Identity())
+    with pytest.raises(ValueError, match="dim is 4; expected 8, the mixer's, or None"):
+        Block(SoftmaxAttention(WIDTH), dim=4)
     assert Block(nn.Identity(), dim=4)(torch.zeros(1, 2, 4)).shape == (1, 2, 4)
     with pytest.raises(ValueError, match="mixer is a function; expected a module"):
         Block(lambda x: x, dim=4)
