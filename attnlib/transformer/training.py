@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attnlib._core.checks import check_count, check_device, check_kind, check_number
 from attnlib._core.convergence import ConvergenceError
-from attnlib._core.training import learn
+from attnlib._core.training import FASTEST, learn
 from attnlib._core.values import check_result
 from attnlib.transformer.records import TrainingRun
 
@@ -115,11 +115,10 @@ def train_one(
     check_kind("task", task, Task, "a Task, with batch, model, loss and score")
     if not callable(make) or (watch is not None and not callable(watch)):
         raise ValueError(f"make is {make!r:.40} and watch {watch!r:.40}; expected functions, or None for watch")
-    rate, seed, steps = (
-        check_number("rate", rate, above=0),
-        check_count("seed", seed, 0, FRESH - 1),
-        check_count("steps", steps),
-    )
+    rate = check_number("rate", rate, above=0)
+    if rate > FASTEST:
+        raise ValueError(f"rate is {rate:g}; expected at most {FASTEST:g}")
+    seed, steps = check_count("seed", seed, 0, FRESH - 1), check_count("steps", steps)
     batch, test = check_count("batch", batch), check_count("test", test)
     check_device(device)
     where, done = torch.device(device or "cpu"), 0

@@ -21,7 +21,8 @@ from attnlib import ConvergenceError
 MAY_CHANGE = {"teach": {"model"}, "teach_labels": {"model"}, "MeanFieldAttention.stabilise": {"module"}}
 """What a function says it changes."""
 
-RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath", "find_beliefs"}
+RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath", "find_beliefs", "train_one", "compare"}
+RANDOM |= {f"Comparison.{name}" for name in ("standing", "difference", "best", "rows")}
 """What draws other numbers in another dtype: only finite."""
 
 EVIDENCE = {"iterations"}

@@ -687,6 +687,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "batch": lambda about: 2,
     "test": lambda about: 4,
     "compare.progress": lambda about: False,
+    "compare.steps": lambda about: 2,
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,
