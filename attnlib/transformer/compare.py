@@ -86,6 +86,12 @@ def compare(
     """
     check_kind("task", task, Task, "a Task, with batch, model, loss and score")
     makers = _makers(contestants, dim, tokens, heads)
+    for name, things in (("rates", rates), ("seeds", seeds), ("fresh_seeds", fresh_seeds)):
+        if not isinstance(things, Iterable) or isinstance(things, str | bytes):
+            raise ValueError(f"{name} is {things!r:.40}; expected numbers in a list")
+    for name, size in (("dim", dim), ("tokens", tokens), ("heads", heads)):
+        if size is not None:
+            check_count(name, size)
     grid = sorted({check_number("rates", rate, above=0) for rate in rates})
     search, fresh = (
         [check_count(name, seed, 0) for seed in of] for name, of in (("seeds", seeds), ("fresh_seeds", fresh_seeds))

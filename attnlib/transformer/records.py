@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from torch import nn
 
+from attnlib._core.checks import check_flag
+
 
 @dataclass(frozen=True)
 class TrainingRun:
@@ -124,11 +126,7 @@ class Comparison:
 
     def standing(self, name: str, *, seconds: bool = False) -> Standing:
         """How one contestant stands, after equal steps or seconds. No shapes. Errors: ValueError on an unknown name."""
-        table = self.equal_seconds if seconds else self.equal_steps
-        for one in table:
-            if one.name == name:
-                return one
-        raise ValueError(f"name is {name!r:.40}; expected one of {', '.join(one.name for one in table) or 'none'}")
+        return self._named("name", name, seconds)
 
     def difference(self, first: str, second: str, *, seconds: bool = False) -> tuple[float, float]:
         """The mean of first's score minus second's, seed by seed, and its standard error over seeds.
@@ -136,7 +134,7 @@ class Comparison:
         Taken over the seeds at which both succeeded; NaN where there are none, and an error of NaN where there is one. No
         shapes. Errors: ValueError on an unknown name.
         """
-        pair = [self.standing(name, seconds=seconds) for name in (first, second)]
+        pair = [self._named(*named, seconds) for named in (("first", first), ("second", second))]
         ours, theirs = ({run.seed: run.score for run in one.runs if run.succeeded} for one in pair)
         return mean_and_error([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
 
@@ -145,9 +143,7 @@ class Comparison:
 
         Errors are those of an empty table: a ValueError.
         """
-        return max(
-            self.equal_seconds if seconds else self.equal_steps, key=lambda one: merit(one.scores, one.success, self.better)
-        )
+        return max(self._table(seconds), key=lambda one: merit(one.scores, one.success, self.better))
 
     def rows(self, *, seconds: bool = False) -> list[tuple[str, ...]]:
         """The table as text, a row for each contestant and its head first. No shapes; errors are those of :meth:`best`."""
@@ -155,7 +151,7 @@ class Comparison:
         rows: list[tuple[str, ...]] = [
             ("name", "score", "succeeded", "behind the best", "rate", "steps", "seconds", "parameters")
         ]
-        for one in self.equal_seconds if seconds else self.equal_steps:
+        for one in self._table(seconds):
             pair = (best.name, one.name) if self.better == "higher" else (one.name, best.name)
             behind = "" if one is best else with_error(*self.difference(*pair, seconds=seconds))
             rate = f"{one.rate:.2g}" + (" (end of its grid)" if one.at_end else "")
@@ -164,6 +160,20 @@ class Comparison:
                 (one.name, score, succeeded, behind, rate, str(one.steps), f"{one.seconds:.1f}", str(one.runs[0].parameters))
             )
         return rows
+
+    def _table(self, seconds: bool) -> Sequence[Standing]:
+        check_flag(seconds=seconds)
+        table = self.equal_seconds if seconds else self.equal_steps
+        if not table:
+            raise ValueError(f"seconds is {seconds}; expected {not seconds}: that table is empty")
+        return table
+
+    def _named(self, argument: str, name: str, seconds: bool) -> Standing:
+        table = self._table(seconds)
+        for one in table:
+            if isinstance(name, str) and one.name == name:
+                return one
+        raise ValueError(f"{argument} is {name!r:.40}; expected one of {', '.join(one.name for one in table)}")
 
     def __repr__(self) -> str:
         known = [f"{name} {value:.4g}" for name, value in (("floor", self.floor), ("exact", self.exact)) if value is not None]

@@ -682,7 +682,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "second": lambda about: "softmax",
     "rates": lambda about: [0.01, 0.02],
     "seeds": lambda about: [0],
-    "fresh_seeds": lambda about: [1],
+    "fresh_seeds": lambda about: [1, 2],
     "rate": lambda about: 0.01,
     "batch": lambda about: 2,
     "test": lambda about: 4,

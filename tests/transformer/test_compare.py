@@ -324,7 +324,7 @@ def test_differences_are_taken_seed_by_seed():
     assert half.difference("a", "b") == (pytest.approx(0.5), pytest.approx(0.0))
     assert all(map(math.isnan, Comparison([a, standing("b", (1.0,), seeds=[9])]).difference("a", "b")))
     assert math.isnan(Comparison([a, standing("b", (1.0,), seeds=[1])]).difference("a", "b")[1])
-    with pytest.raises(ValueError, match="name is 'c'; expected one of a, b"):
+    with pytest.raises(ValueError, match="second is 'c'; expected one of a, b"):
         found.difference("a", "c")
 
 
@@ -375,6 +375,10 @@ def test_equal_seconds_give_each_as_many_steps_as_fit():
         ({"fresh_seeds": []}, "expected some of each"),
         ({"seconds": 0}, "seconds is 0"),
         ({"widen": -1}, "widen is -1"),
+        ({"rates": 3}, "rates is 3; expected numbers in a list"),
+        ({"fresh_seeds": None}, "fresh_seeds is None; expected numbers in a list"),
+        ({"fresh_seeds": [7, 7]}, "no seed twice"),
+        ({"heads": 0}, "heads is 0"),
         ({"task": 3}, "task is a int; expected a Task"),
     ],
     ids=str,
