@@ -77,7 +77,7 @@ def check_count(name: str, number: int, least: int = 1, most: int | None = None)
         count = None
     if count is None or not least <= count <= (count if most is None else most):
         raise ValueError(
-            f"{name} is {number!r}; expected an integer of at least {least}" + (f", at most {most}" if most else "")
+            f"{name} is {_few(number)}; expected an integer of at least {least}" + (f", at most {most}" if most else "")
         )
     return count
 
@@ -91,7 +91,7 @@ def check_kind(name: str, thing: object, kind: type | UnionType, expected: str) 
 def check_choice(name: str, choice: object, allowed: tuple[object, ...]) -> None:
     """Raise unless the choice is one of those allowed."""
     if not any(choice is one or (type(choice) is type(one) and choice == one) for one in allowed):
-        raise ValueError(f"{name} is {choice!r}; expected one of {', '.join(map(repr, allowed))}")
+        raise ValueError(f"{name} is {_few(choice)}; expected one of {', '.join(map(repr, allowed))}")
 
 
 def check_flag(**flags: bool) -> None:
@@ -224,3 +224,8 @@ def _kind(thing: object) -> str:
     shape = getattr(thing, "shape", None)
     said = f"of shape {list(shape)}" if isinstance(shape, tuple) and shape else f"{thing!r:.40}"
     return f"{said} ({type(thing).__name__})"
+
+
+def _few(thing: object) -> str:
+    """A number or a word as it is written; of an array its shape, of all else the beginning."""
+    return _kind(thing) if getattr(thing, "shape", ()) else f"{thing!r:.80}"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib._core.checks import check_number, check_tensors
+from attnlib._core.checks import check_choice, check_count, check_number, check_tensors
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,26 @@ def test_what_is_no_tensor_is_named_in_a_few_words(came, said):
 def test_a_tensor_in_place_of_a_number_is_named_by_its_shape():
     with pytest.raises(ValueError, match=r"^beta is of shape \[3\] \(Tensor\); expected a number"):
         check_number("beta", torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda array: check_count("heads", array), "expected an integer of at least 1"),
+        (lambda array: check_choice("empty", array, ("error", "zero")), "expected one of 'error', 'zero'"),
+    ],
+    ids=["count", "choice"],
+)
+@pytest.mark.parametrize("kind", [np.ones, torch.ones], ids=["numpy", "torch"])
+@pytest.mark.usefixtures("unchecked")
+def test_an_array_in_place_of_a_count_or_a_word_is_named_by_its_shape(call, expected, kind):
+    with pytest.raises(ValueError, match=rf"^\w+ is of shape \[200, 3\] \(\w+\); {expected}$"):
+        call(kind((200, 3)))
+
+
+@pytest.mark.parametrize("came", [0, 2.5, "eight", [8]])
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_count_is_written_as_it_came(came):
+    with pytest.raises(ValueError) as caught:
+        check_count("heads", came)
+    assert str(caught.value) == f"heads is {came!r}; expected an integer of at least 1"
