@@ -51,7 +51,8 @@ def attend(
     Args:
         query, key, value: ``[*batch, n, d]``, ``[*batch, m, d]``, ``[*batch, m, c]``, of one floating dtype, finite.
         beta: inverse temperature, default ``d ** -0.5``; a number in ``[0, inf]`` or a finite tensor that broadcasts to
-            ``[*batch, n]``, one for each distribution (one per head: ``[heads, 1]``).
+            ``[*batch, n]``, one for each distribution (one per head: ``[heads, 1]``). The energies of ``attnlib.hopfield``,
+            whose step this is, take 1 by default.
         mask: boolean, broadcasts to ``[*batch, n, m]``; True means: may be attended to.
         causal: query i sees the keys up to its own place, the last query all of them; needs ``m >= n``. With ``m = n`` and
             neither a mask nor a bias, torch's kernel does this without an ``[n, m]`` mask.

@@ -26,7 +26,7 @@ def hopfield_energy(
 
     Args:
         state, memory: ``[*batch, n, d]`` and ``[*batch, m, d]``, of one floating dtype, finite, ``m >= 1``.
-        beta: inverse temperature, a number in ``(0, inf]`` or a finite tensor that broadcasts to ``[*batch, n]``.
+        beta: inverse temperature, default 1; a number in ``(0, inf]`` or a finite tensor that broadcasts to ``[*batch, n]``.
         mask: boolean, broadcasts to ``[*batch, n, m]``; True means: the state feels this memory.
         score_bias: ``b``, a field that favours some memories, broadcasts to ``[*batch, n, m]``; default none.
         empty: a state that feels no memory is an ``"error"`` (default), or (``"zero"``) keeps only the quadratic term.
@@ -97,7 +97,8 @@ def hopfield_update(
 
     Args:
         step_size: the step ``gamma``, any finite number.
-        state, memory, beta, mask, score_bias, empty: as in :func:`hopfield_energy`.
+        state, memory, beta, mask, score_bias, empty: as in :func:`hopfield_energy`. So beta is 1 by default, as for all
+            energies; :func:`attnlib.attention.attend`, which is the same step, takes ``d ** -0.5``.
         twice_differentiable: as in :func:`attnlib.attention.attend`.
 
     Returns:
