@@ -53,8 +53,15 @@ def no_tangents() -> AbstractContextManager[object]:
     return forward_ad._set_fwd_grad_enabled(False) if in_forward_mode() else nullcontext()
 
 
+def no_derivatives() -> AbstractContextManager[object]:
+    """Inside this block nothing has derivatives of either kind.
+
+    A function, not a generator: torch 2.6 cannot trace through a context that is a generator, and compiles what this returns.
+    """
+    return _neither_kind() if in_forward_mode() else torch.no_grad()
+
+
 @contextmanager
-def no_derivatives() -> Iterator[None]:
-    """Inside this block nothing has derivatives of either kind. (Torch 2.6 does not compile it: there, name the two.)"""
+def _neither_kind() -> Iterator[None]:
     with torch.no_grad(), no_tangents():
         yield

@@ -15,7 +15,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import lengths
-from attnlib._core.transforms import in_forward_mode, no_tangents, transforming
+from attnlib._core.transforms import in_forward_mode, no_derivatives, transforming
 from attnlib._core.values import check_finite, check_result, looking, refuted, verdict
 from attnlib.free_energy.attached import attached, stepped
 from attnlib.free_energy.minimise import Descent
@@ -148,7 +148,7 @@ def cooled(J: Tensor, h: Tensor, max_steps: int) -> tuple[Tensor | None, Tensor 
 def solved(J: Tensor, h: Tensor, start: Tensor | None, tolerance: float, max_steps: int, on_failure: OnFailure) -> SaddlePoint:
     """The saddle point of couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]`` that have beta in them."""
     blind = not looking() or verdict(lambda: torch.isfinite(h).all()) is None
-    with torch.no_grad(), no_tangents():
+    with no_derivatives():
         spent = None
         if start is None and not blind:
             start, spent = cooled(J.detach(), h.detach(), max_steps)

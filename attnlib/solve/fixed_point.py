@@ -9,7 +9,7 @@ from torch import Tensor
 from attnlib._core.checks import check_choice, check_count, check_field, check_floating, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import differentiable
-from attnlib._core.transforms import in_forward_mode, no_tangents, transforming
+from attnlib._core.transforms import in_forward_mode, no_derivatives, transforming
 from attnlib._core.values import check_finite, looking, refuted
 from attnlib.solve.derivatives import linear_solver, moving
 from attnlib.solve.iterate import FixedPoint, Iterate, Method
@@ -104,7 +104,7 @@ def fixed_point(
 
     if blind:
         return iterate(checked, start)
-    with torch.no_grad(), no_tangents():
+    with no_derivatives():
         found = iterate(checked, start)
     if refuted(found.converged.all):
         failed = int((~found.converged).sum())
