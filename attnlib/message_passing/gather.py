@@ -45,7 +45,9 @@ def edge_attention(
 
     A node that no edge points at gathers nothing. What is returned for it is zero, so that a node that adds what it gathers to
     its data keeps its data. An edge from a node to itself is an edge like any other. Where no value can be seen (compiling,
-    under ``vmap``) edges are not looked at, and one that is there twice counts twice.
+    under ``vmap``) edges are not looked at, and one that is there twice counts twice. Torch's kernels for sparse matrices read
+    where an index says, so they get only edges that were looked at: inside ``no_value_checks`` rows are gathered, which takes
+    twice as long at 100,000 edges.
 
     Args:
         query, key, value: ``[*batch, n, d]``, ``[*batch, m, d]``, ``[*batch, m, c]``, of one floating dtype, finite.
