@@ -9,6 +9,7 @@ from attnlib.message_passing import GraphAttention, merge_edges, segment_softmax
 WHERE = "torch_geometric is not installed: pip install torch_geometric"
 layers = pytest.importorskip("torch_geometric.nn", reason=WHERE)
 softmax = pytest.importorskip("torch_geometric.utils", reason=WHERE).softmax
+data = pytest.importorskip("torch_geometric.data", reason=WHERE)
 
 rng = torch.Generator().manual_seed(0)
 EDGES = merge_edges(torch.randint(10, (2, 40), generator=rng))
@@ -62,3 +63,20 @@ def test_their_gat_adds_an_edge_from_each_node_to_itself_and_we_add_none():
     assert {*map(tuple, edges.T.tolist())} == {(1, 0), *((i, i) for i in range(10))}
     ours, _ = twins()
     assert ours.explain(TOKENS, edge_index=torch.tensor([[1], [0]])).weights.shape[-1] == 1
+
+
+def test_their_data_goes_in_and_comes_out_as_it_is():
+    ours, theirs = twins()
+    graph = data.Data(x=TOKENS, edge_index=EDGES)
+    after = data.Data(x=ours(graph.x, edge_index=graph.edge_index), edge_index=graph.edge_index)
+    assert after.validate()
+    assert_close(after.x, ours.to_out(theirs(graph.x, graph.edge_index)), atol=1e-12, rtol=0)
+
+
+def test_a_batch_of_theirs_is_one_long_list_of_edges():
+    ours, _ = twins()
+    other = merge_edges(torch.randint(6, (2, 15), generator=rng))
+    tokens = torch.randn(6, 12, generator=rng, dtype=torch.float64)
+    batch = data.Batch.from_data_list([data.Data(x=TOKENS, edge_index=EDGES), data.Data(x=tokens, edge_index=other)])
+    apart = torch.cat([ours(TOKENS, edge_index=EDGES), ours(tokens, edge_index=other)])
+    assert_close(ours(batch.x, edge_index=batch.edge_index), apart, atol=1e-12, rtol=0)
