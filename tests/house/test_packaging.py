@@ -154,6 +154,8 @@ NEEDED = {
     "joblib": "from attnlib.hopfield import storage_sweep; storage_sweep([])",
     "sacrebleu": "from attnlib.course.models import bleu; bleu([['a']], [['a']])",
     "tqdm": "from attnlib._core.training import endless; endless(list, 1, 'a bar')",
+    "safetensors": "import attnlib; attnlib.load('tests/transformer/folders/gpt2')",
+    "tqdm": "from attnlib.course.models.loop import endless; endless(list, 1, 'a bar')",
 }
 """Packages of the extra, and a line that needs each."""
 
