@@ -3,13 +3,18 @@
 from attnlib.transformer.block import Block
 from attnlib.transformer.compare import compare
 from attnlib.transformer.contestants import preset
+from attnlib.transformer.examination import Examination, HeadReading, StateReading
+from attnlib.transformer.examine import examine
 from attnlib.transformer.feed_forward import FeedForward
 from attnlib.transformer.floors import IdentityMixer, LinearMixer, PlaceMixer, PoolMixer
+from attnlib.transformer.instruments import ValueKinds, antisymmetric_share, arrow_estimate, symmetric_share, value_kinds
 from attnlib.transformer.language import Embedding, LanguageModel
 from attnlib.transformer.load import load
 from attnlib.transformer.records import Comparison, Standing, TrainingRun
 from attnlib.transformer.registry import Contestant, Contestants, mixer, register, registered
+from attnlib.transformer.stability import lyapunov_exponent
 from attnlib.transformer.stack import Stack
+from attnlib.transformer.thermometer import Thermometer, thermometer
 from attnlib.transformer.training import Task, train_one
 
 __all__ = [
@@ -18,7 +23,9 @@ __all__ = [
     "Contestant",
     "Contestants",
     "Embedding",
+    "Examination",
     "FeedForward",
+    "HeadReading",
     "IdentityMixer",
     "LanguageModel",
     "LinearMixer",
@@ -26,13 +33,23 @@ __all__ = [
     "PoolMixer",
     "Stack",
     "Standing",
+    "StateReading",
     "Task",
+    "Thermometer",
     "TrainingRun",
+    "ValueKinds",
+    "antisymmetric_share",
+    "arrow_estimate",
     "compare",
+    "examine",
     "load",
+    "lyapunov_exponent",
     "mixer",
     "preset",
     "register",
     "registered",
+    "symmetric_share",
+    "thermometer",
     "train_one",
+    "value_kinds",
 ]

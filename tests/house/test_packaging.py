@@ -155,7 +155,6 @@ NEEDED = {
     "sacrebleu": "from attnlib.course.models import bleu; bleu([['a']], [['a']])",
     "tqdm": "from attnlib._core.training import endless; endless(list, 1, 'a bar')",
     "safetensors": "import attnlib; attnlib.load('tests/transformer/folders/gpt2')",
-    "tqdm": "from attnlib.course.models.loop import endless; endless(list, 1, 'a bar')",
 }
 """Packages of the extra, and a line that needs each."""
 

@@ -1,0 +1,89 @@
+"""A run through a stack under examination: its states, what each mixer did, the loss at the end, whole or without a head."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnlib.attention import Mixer
+from attnlib.transformer.ablation import Loss, replaced
+from attnlib.transformer.reading import Look, look
+from attnlib.transformer.stack import Stack
+
+
+@dataclass
+class Run:
+    """States ``[batch, n, dim]`` of texts of which ``real [batch, n]`` is no padding; ``lead`` is the shape of the tokens."""
+
+    stack: Stack
+    readout: Callable[[Tensor], Tensor] | None
+    x: Tensor
+    real: Tensor
+    masked: bool
+    lead: tuple[int, ...]
+    loss: Loss | None = None
+    states: list[Tensor] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    whole: float = torch.nan
+
+    @property
+    def batch_axes(self) -> int:
+        """Axes of the tokens before the last."""
+        return len(self.lead) - 1
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether something is read out and judged."""
+        return self.loss is not None and self.readout is not None
+
+    def go(self) -> None:
+        """Take all steps; keep the states, what the mixers did, and the loss."""
+        self.states = [self.x]
+        for step in range(self.stack.steps):
+            self._look(step)
+        self.whole = self._end(self.states[-1])
+
+    def step(self, x: Tensor, step: int) -> Tensor:
+        """What one step, counted from 0, makes of states."""
+        return self.stack.step(x, step, mask=self.real.unsqueeze(-2) if self.masked else None)
+
+    def _look(self, step: int) -> None:
+        """Take a step, and look at its mixer, with what it was given while it worked."""
+        mixer = getattr(self.stack.blocks[0 if self.stack.tied else step], "mixer", None)
+        calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        hook = None
+        if isinstance(mixer, Mixer):
+            hook = mixer.register_forward_pre_hook(lambda _, given, named: calls.append((given, named)), with_kwargs=True)
+        try:
+            self.states.append(self.step(self.states[-1], step))
+        finally:
+            if hook is not None:
+                hook.remove()
+        if isinstance(mixer, Mixer) and len(calls) == 1:  # a block that asks its mixer twice has no step of its own
+            seen = look(mixer, *calls[0], self.real, step=step + 1, block=1 if self.stack.tied else step + 1)
+            self.looks += [] if seen is None else [seen]
+
+    def ablations(self, seen: Look) -> list[float]:
+        """What the loss gains where each head in turn says its mean, at this step alone."""
+        found = []
+        for head, mean in enumerate(seen.means):
+            with replaced(seen.mixer, head, mean):
+                x = self.step(self.states[seen.step - 1], seen.step - 1)
+            for later in range(seen.step, self.stack.steps):
+                x = self.step(x, later)
+            found.append(self._end(x) - self.whole)
+        return found
+
+    def _end(self, x: Tensor) -> float:
+        """The loss of last states; NaN where there is none."""
+        if self.loss is None or self.readout is None:
+            return torch.nan
+        x = x if self.stack.norm is None else self.stack.norm(x)
+        return float(self.loss(self.readout(x.reshape(*self.lead, x.shape[-1]))))
+
+
+def is_causal(stack: Stack) -> bool:
+    """Whether no step lets a token see a later one, as far as its mixers say."""
+    return all(getattr(getattr(block, "mixer", None), "causal", False) for block in stack.blocks)
