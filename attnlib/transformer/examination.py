@@ -24,6 +24,9 @@ class HeadReading:
     ``value_size``: of the maps alone. ``first_token``: the mean weight on it, of all others. ``arrow``: nats for each token and
     step, to lowest order; ``antisymmetric_share``: of the scores. ``ablation``: what the loss gains where the head is replaced
     by its mean. ``eigenvalues``: of the value map, largest first.
+
+    >>> HeadReading(step=2, block=2, head=1, spread=0.8).spread
+    0.8
     """
 
     step: int
@@ -54,6 +57,9 @@ class StateReading:
 
     ``change``: the mean over tokens of the length of the step over the length of what was there. ``cosine``: the mean over
     pairs of tokens of a text. ``length``: the mean of the tokens' root mean squares.
+
+    >>> StateReading(step=1, change=0.5, cosine=0.1, length=1.0).change
+    0.5
     """
 
     step: int

@@ -9,6 +9,7 @@ import dataclasses
 import importlib
 import inspect
 import math
+import os
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -557,6 +558,13 @@ class _Lesson:
     score = loss
 
 
+def _examined(about: SimpleNamespace) -> nn.Module:
+    """A model that can be examined, in double precision or better than half."""
+    torch.manual_seed(0)
+    stack = _class("Stack")(_class("Block")(_class("SoftmaxAttention")(8, heads=2, causal=True)), steps=2)
+    return _class("LanguageModel")(_class("Embedding")(12, 8), stack, nn.Linear(8, 12))
+
+
 def _one_graph(about: SimpleNamespace) -> object:
     """A graph without batch axes."""
     from attnlib.message_passing import FactorGraph
@@ -668,6 +676,24 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "image": lambda about: (8, 8),
     "patch": lambda about: (2, 4),
     "mixer": lambda about: build(Entry("SoftmaxAttention", _class("SoftmaxAttention")), about.world)(),
+    "folder": lambda about: str(course.ROOT / "tests" / "transformer" / "folders" / "gpt2"),
+    "to_csv.path": lambda about: os.devnull,
+    "grid.name": lambda about: "spread",
+    "page.title": lambda about: "a model",
+    "examine.model": lambda about: _examined(about),
+    "examine.tokens": lambda about: torch.tensor([[1, 2, 3], [3, 2, 1]]),
+    "examine.loss": lambda about: torch.mean,
+    "right_keys": lambda about: torch.zeros(*about.world.batch, size_of("n", about), dtype=torch.long),
+    "examine.right_keys": lambda about: torch.zeros(2, 3, dtype=torch.long),
+    "examine.targets": lambda about: torch.ones(2, 3, dtype=torch.long),
+    "examine.mask": lambda about: torch.ones(2, 3, dtype=torch.bool),
+    "thermometer.weights": lambda about: _draw(about, *about.world.batch, "n", "m").softmax(-1),
+    "arrow_estimate.weights": lambda about: _draw(about, *about.world.batch, "n", "n").softmax(-1),
+    "antisymmetric_share.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
+    "embed": lambda about: _class("Embedding")(12, 8, dtype=about.world.dtype),
+    "stack": lambda about: build(Entry("Stack", _class("Stack")), about.world)(),
+    "readout": lambda about: nn.Linear(8, 12, dtype=about.world.dtype),
+    "LanguageModel.tokens": lambda about: torch.ones(2, 3, dtype=torch.long),
     "blocks": lambda about: build(Entry("Block", _class("Block")), about.world)(),
     "task": lambda about: _Lesson(),
     "contestants": lambda about: {"softmax": RECIPES["make"](about)},
