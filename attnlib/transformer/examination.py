@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnlib._core.checks import check_kind
+
 
 @dataclass(frozen=True)
 class HeadReading:
-    """What the instruments read at one head in one step; steps, blocks and heads are counted from 1. NaN: not to be had.
+    """What the instruments read at one head in one step; steps, blocks and heads are counted from 1. None: not to be had.
 
     ``spread`` and ``spread_deviation``: of beta times the scores, in units of ``sqrt(2 ln K)``, mean and standard deviation
     over queries, each with its own number K of keys. ``participation`` and ``participation_deviation``: of ``Y2``, the sum of
@@ -32,22 +33,22 @@ class HeadReading:
     step: int
     block: int
     head: int
-    spread: float = math.nan
-    spread_deviation: float = math.nan
-    participation: float = math.nan
-    participation_deviation: float = math.nan
-    participation_law: float = math.nan
-    thermometer: float = math.nan
-    thermometer_error: float = math.nan
-    symmetric_share: float = math.nan
-    store: float = math.nan
-    walk: float = math.nan
-    erase: float = math.nan
-    value_size: float = math.nan
-    first_token: float = math.nan
-    arrow: float = math.nan
-    antisymmetric_share: float = math.nan
-    ablation: float = math.nan
+    spread: float | None = None
+    spread_deviation: float | None = None
+    participation: float | None = None
+    participation_deviation: float | None = None
+    participation_law: float | None = None
+    thermometer: float | None = None
+    thermometer_error: float | None = None
+    symmetric_share: float | None = None
+    store: float | None = None
+    walk: float | None = None
+    erase: float | None = None
+    value_size: float | None = None
+    first_token: float | None = None
+    arrow: float | None = None
+    antisymmetric_share: float | None = None
+    ablation: float | None = None
     eigenvalues: tuple[complex, ...] = ()
 
 
@@ -55,15 +56,15 @@ class HeadReading:
 class StateReading:
     """One state: before the first step (0) and after each.
 
-    ``change``: the mean over tokens of the length of the step over the length of what was there. ``cosine``: the mean over
-    pairs of tokens of a text. ``length``: the mean of the tokens' root mean squares.
+    ``change``: the mean over tokens of the length of the step over the length of what was there; None at 0. ``cosine``: the
+    mean over pairs of tokens of a text. ``length``: the mean of the tokens' root mean squares.
 
     >>> StateReading(step=1, change=0.5, cosine=0.1, length=1.0).change
     0.5
     """
 
     step: int
-    change: float
+    change: float | None
     cosine: float
     length: float
 
@@ -72,8 +73,8 @@ class StateReading:
 class Examination:
     """What :func:`attnlib.transformer.examine` found.
 
-    ``heads`` and ``states``: a row for each head at each step and for each state. ``loss``: that of the model as it is, NaN
-    where there was none. ``lyapunov``: the largest exponent of a tied block, in nats a step, mean over texts; NaN otherwise.
+    ``heads`` and ``states``: a row for each head at each step and for each state. ``loss``: that of the model as it is, None
+    where there was none. ``lyapunov``: the largest exponent of a tied block, in nats a step, mean over texts; None otherwise.
 
     >>> from attnlib.attention import SoftmaxAttention
     >>> from attnlib.transformer import Block, Embedding, LanguageModel, Stack, examine
@@ -85,10 +86,10 @@ class Examination:
 
     heads: tuple[HeadReading, ...]
     states: tuple[StateReading, ...]
-    loss: float = math.nan
-    lyapunov: float = math.nan
+    loss: float | None = None
+    lyapunov: float | None = None
 
-    def table(self) -> list[dict[str, float | int]]:
+    def table(self) -> list[dict[str, float | int | None]]:
         """The heads as rows, numbers by name, as a data frame takes them. Without the eigenvalues."""
         rows = [dataclasses.asdict(row) for row in self.heads]
         return [{name: number for name, number in row.items() if name != "eigenvalues"} for row in rows]
@@ -101,7 +102,8 @@ class Examination:
         steps = max((row.step for row in self.states), default=0)
         found = torch.full((steps, max((row.head for row in self.heads), default=0)), torch.nan)
         for row in self.heads:
-            found[row.step - 1, row.head - 1] = getattr(row, name)
+            number = getattr(row, name)
+            found[row.step - 1, row.head - 1] = torch.nan if number is None else number
         return found
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -123,7 +125,11 @@ class Examination:
         return overview(self)
 
     def page(self, title: str = "Examination") -> str:
-        """One page of HTML with tables and pictures, that needs nothing else. Errors are those of :meth:`plot`."""
+        """One page of HTML with tables and pictures, that needs nothing else; it carries the title.
+
+        Raises ModuleNotFoundError where matplotlib is missing, ValueError on a title that is no text.
+        """
+        check_kind("title", title, str, "a text")
         from attnlib.transformer.report import page
 
         return page(self, title)

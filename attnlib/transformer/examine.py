@@ -8,6 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from attnlib._core.checks import check_flag, check_kind, check_tensors
+from attnlib._core.values import check_visible
 from attnlib.transformer.ablation import next_tokens, standard_loss
 from attnlib.transformer.bar import with_bar
 from attnlib.transformer.examination import Examination, StateReading
@@ -83,6 +84,8 @@ def examine(
             if targets is None and is_causal(stack) and tokens.ndim == run.batch_axes + 1:
                 targets = next_tokens(tokens.reshape(run.real.shape), run.real)
             if loss is not None:
+                if not callable(loss):
+                    raise ValueError(f"loss is a {type(loss).__name__}; expected a function of logits, or None")
                 run.loss = loss
             elif targets is not None:
                 run.loss = standard_loss(targets)
@@ -94,7 +97,7 @@ def examine(
                     costs = run.ablations(seen)
                     found = [replace(row, ablation=cost) for row, cost in zip(found, costs, strict=True)]
                 rows += found
-            exponent = _exponent(run) if stack.tied else torch.nan
+            exponent = _exponent(run) if stack.tied else None
         finally:
             model.train(training)
     return Examination(tuple(rows), _states(run), run.whole, exponent)
@@ -119,6 +122,7 @@ def _start(
 ) -> Run:
     """A run before its first step: states ``[batch, n, dim]``, and what is a token."""
     check_tensors(tokens=tokens)
+    check_visible(tokens=tokens)
     x = embed(tokens)
     check_tensors(x=x)
     lead = tuple(x.shape[:-1])
@@ -129,6 +133,7 @@ def _start(
     real = torch.ones(flat.shape[:-1], dtype=torch.bool, device=x.device)
     if mask is not None:
         check_tensors(mask=mask)
+        check_visible(mask=mask)
         if mask.dtype != torch.bool or tuple(mask.shape) != lead:
             raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans {lead}")
         real = mask.reshape(real.shape).to(x.device)
@@ -142,11 +147,12 @@ def _asked(name: str, numbers: Tensor | None, run: Run) -> Tensor | None:
     if numbers is None:
         return None
     check_tensors(**{name: numbers})
+    check_visible(**{name: numbers})
     whole = not (numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool)
     if not whole or tuple(numbers.shape) != run.lead:
         raise ValueError(f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; expected whole numbers {run.lead}")
     nothing = -1 if name == "right_keys" else -100
-    return torch.where(run.real, numbers.reshape(run.real.shape).to(run.real.device), nothing)
+    return torch.where(run.real, numbers.long().reshape(run.real.shape).to(run.real.device), nothing)
 
 
 def _states(run: Run) -> tuple[StateReading, ...]:
@@ -157,7 +163,7 @@ def _states(run: Run) -> tuple[StateReading, ...]:
     for step, state in enumerate(x.double() for x in run.states):
         length = state.norm(dim=-1)
         unit = state / torch.where(length > 0, length, 1.0).unsqueeze(-1)
-        change = torch.nan
+        change = None
         if before is not None:
             past = before.norm(dim=-1)
             change = float(((state - before).norm(dim=-1) / torch.where(past > 0, past, 1.0))[real].mean())

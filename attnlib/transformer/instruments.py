@@ -113,7 +113,7 @@ def value_kinds(out_map: Float[Tensor, "*heads dim d"], value_map: Float[Tensor,
     whole, trace = singular.sum(-1), within.diagonal(dim1=-2, dim2=-1).sum(-1)
     part = torch.where(whole > 0, trace / torch.where(whole > 0, whole, 1.0), 0.0).clamp(-1, 1)
     store, erase = part.clamp(min=0), torch.where(whole > 0, -part.clamp(max=0), 1.0)
-    size = singular.norm(dim=-1)
+    size = check_result(singular.norm(dim=-1).to(out_map.dtype), "out_map and value_map are")
     wide = torch.promote_types(out_map.dtype, torch.float32)
     complex_type = torch.complex128 if wide == torch.float64 else torch.complex64
     kinds = (x.to(out_map.dtype) for x in (store, 1 - store - erase, erase, size))
@@ -184,9 +184,11 @@ def antisymmetric_share(
     pair = ~torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
     if mask is not None:
         check_broadcast("mask", mask, scores.shape[:-1], scores.device)
+        if mask.dtype != torch.bool or not mask.ndim or mask.shape[-1] != scores.shape[-1]:
+            raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans [*batch, n]")
         pair = pair & mask.unsqueeze(-1) & mask.unsqueeze(-2)
     pair = pair.expand(scores.shape)
-    wide = _scaled(scores)
+    wide = _scaled(scores.double())
     mean = torch.where(pair, wide, 0.0).sum(-1, keepdim=True) / pair.sum(-1, keepdim=True).clamp(min=1)
     c = torch.where(pair, wide - mean, 0.0)
     whole = 4 * c.square().sum((-2, -1))

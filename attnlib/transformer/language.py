@@ -4,8 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnlib._core.checks import check_count, check_device, check_dtype, check_kind, check_number, check_tensors
-from attnlib._core.values import refuted
+from attnlib._core.checks import check_count, check_device, check_dtype, check_flag, check_kind, check_number, check_tensors
+from attnlib._core.numerics import differentiable
+from attnlib._core.values import check_result, refuted
 from attnlib.transformer.stack import Stack
 
 
@@ -45,18 +46,28 @@ class LanguageModel(nn.Module):
         self.embed, self.stack, self.readout = embed, stack, readout
 
     def forward(self, tokens: Tensor, mask: Bool[Tensor, "*batch n"] | None = None) -> Float[Tensor, "*batch n words"]:
-        """Logits ``[*batch, n, words]`` of tokens ``[*batch, n]``: see the class for errors."""
+        """Logits ``[*batch, n, words]`` of tokens ``[*batch, n]``: see the class for shapes and errors."""
         if self.readout is None:
             raise ValueError("readout is None; expected a model with a map back to tokens, or a call of states")
-        logits: Tensor = self.readout(self.stack(self.embed(tokens), mask=key_mask(mask)))
-        return logits
+        x, keys = self._begin(tokens, mask)
+        logits: Tensor = self.readout(self.stack(x, mask=keys))
+        return check_result(logits, "tokens, or the parameters that make logits of them, are")
 
     def states(self, tokens: Tensor, mask: Bool[Tensor, "*batch n"] | None = None) -> Float[Tensor, "states *batch n dim"]:
         """The tokens' states before the first step and after each, ``[steps + 1, *batch, n, dim]``, without the last norm.
 
         Errors are those of the call.
         """
-        return self.stack.states(self.embed(tokens), mask=key_mask(mask))
+        x, keys = self._begin(tokens, mask)
+        return self.stack.states(x, mask=keys)
+
+    def _begin(self, tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The first state and the mask of keys, looked at."""
+        x = self.embed(tokens)
+        if not isinstance(x, Tensor) or x.ndim < 2 or not x.shape[-2]:
+            made = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}, of which embed makes {made}; expected [*batch, n, dim]")
+        return check_result(x, "tokens, or the parameters of embed, are"), key_mask(mask, tuple(x.shape[:-1]))
 
 
 class Embedding(nn.Module):
@@ -101,6 +112,7 @@ class Embedding(nn.Module):
         super().__init__()
         check_device(device)
         check_dtype(dtype)
+        check_flag(kind=kind, norm=norm)
         self.vocabulary, self.dim = check_count("vocabulary", vocabulary), check_count("dim", dim)
         self.longest = None if places is None else check_count("places", places)
         self.words = nn.Embedding(self.vocabulary, self.dim, device=device, dtype=dtype)
@@ -115,12 +127,13 @@ class Embedding(nn.Module):
             self.widen = nn.Linear(self.dim, check_count("widened", widened), device=device, dtype=dtype)
 
     def forward(self, tokens: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch n dim"]:
-        """Vectors ``[*batch, n, dim]`` of tokens ``[*batch, n]``: see the class for errors."""
+        """Vectors ``[*batch, n, dim]`` of tokens ``[*batch, n]``: see the class for shapes and errors."""
         check_tokens("tokens", tokens, self.vocabulary)
         n = tokens.shape[-1]
         if self.longest is not None and n > self.longest:
             raise ValueError(f"tokens has {n} of them in a row; expected at most {self.longest}, which have places")
-        x: Tensor = self.words(tokens)
+        tokens = tokens.long()  # which alone can be looked up everywhere
+        x: Tensor = self.words(differentiable(tokens) if torch.is_grad_enabled() else tokens)
         if self.places is not None:
             x = x + self.places(torch.arange(n, device=tokens.device))
         x = x if self.kind is None else x + self.kind
@@ -128,13 +141,13 @@ class Embedding(nn.Module):
         return x if self.widen is None else self.widen(x)
 
 
-def key_mask(mask: Tensor | None) -> Tensor | None:
-    """A mask of tokens ``[*batch, n]`` as one of keys, ``[*batch, 1, n]``."""
+def key_mask(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
+    """A mask of tokens, of the shape ``[*batch, n]``, as one of keys, ``[*batch, 1, n]``."""
     if mask is None:
         return None
     check_tensors(mask=mask)
-    if mask.dtype != torch.bool or not mask.ndim:
-        raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans [*batch, n]")
+    if mask.dtype != torch.bool or tuple(mask.shape) != shape:
+        raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans {shape}")
     return mask.unsqueeze(-2)
 
 

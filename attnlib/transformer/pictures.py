@@ -102,7 +102,13 @@ def _map(ax: Any, grid: Tensor, one: Instrument) -> None:
 def _states(ax: Any, found: Examination) -> None:
     steps = [row.step for row in found.states]
     for name, marker in (("change", "o"), ("cosine", "s")):
-        ax.plot(steps, [getattr(row, name) for row in found.states], marker=marker, markersize=4, label=name)
+        ax.plot(
+            steps,
+            [float("nan") if (y := getattr(row, name)) is None else y for row in found.states],
+            marker=marker,
+            markersize=4,
+            label=name,
+        )
     ax.set_title("States: change a step, cosine between tokens", fontsize=9)
     ax.set_xlabel("step", fontsize=8)
     ax.tick_params(labelsize=8)

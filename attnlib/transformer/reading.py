@@ -59,10 +59,12 @@ def read(seen: Look, real: Tensor, right_keys: Tensor | None) -> list[HeadReadin
     columns = _of_weights(seen, real) | _of_maps(seen.mixer)
     found = []
     for head in range(seen.weights.shape[1]):
-        numbers = {name: float(column[head]) for name, column in columns.items() if name != "eigenvalues"}
+        numbers: dict[str, float] = {name: float(column[head]) for name, column in columns.items() if name != "eigenvalues"}
         if right_keys is not None and (right_keys >= 0).any():
             told = thermometer(seen.weights[:, head], right_keys)
-            numbers |= {"thermometer": float(told.ratio), "thermometer_error": float(told.error)}
+            numbers["thermometer"] = float(told.ratio)
+            if told.error.isfinite():
+                numbers["thermometer_error"] = float(told.error)
         values = tuple(columns["eigenvalues"][head].tolist()) if "eigenvalues" in columns else ()
         found.append(HeadReading(seen.step, seen.block, head + 1, **numbers, eigenvalues=values))
     return found

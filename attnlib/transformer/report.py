@@ -1,7 +1,6 @@
 """An examination as HTML: tables for a notebook, and one page that needs nothing from outside."""
 
 import base64
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -41,7 +40,7 @@ def page(found: Examination, title: str = "Examination") -> str:
     """A whole page: what was read, a picture of each instrument, the tables."""
     shown = measured(found)
     pictures = [_figure(map_of(found, one), alternative(found.grid(one.name), one), _caption(one)) for one in shown]
-    changes = ", ".join(f"{row.change:.3g}" for row in found.states[1:])
+    changes = ", ".join(f"{row.change:.3g}" for row in found.states if row.change is not None)
     alt = f"Changes of the state, step by step: {changes}. Cosine between tokens at the end: {found.states[-1].cosine:.3g}."
     pictures.append(_figure(states_of(found), alt, "How far each step moves the tokens, and how much they point the same way."))
     return f"""<!DOCTYPE html>
@@ -71,9 +70,9 @@ def page(found: Examination, title: str = "Examination") -> str:
 def _summary(found: Examination) -> str:
     steps = len(found.states) - 1
     said = [f"{len(found.heads)} readings of heads in {steps} steps."]
-    if not math.isnan(found.loss):
+    if found.loss is not None:
         said.append(f"Loss {found.loss:.4g}.")
-    if not math.isnan(found.lyapunov):
+    if found.lyapunov is not None:
         verdict = "copies that start close meet" if found.lyapunov < 0 else "copies that start close part"
         said.append(f"The block is tied; its largest Lyapunov exponent is {found.lyapunov:.3g} nats a step: {verdict}.")
     return " ".join(said)
@@ -89,7 +88,7 @@ def _figure(svg: str, alt: str, caption: str) -> str:
     return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>\n"
 
 
-def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[float | int]], *, firm: int) -> str:
+def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[float | int | None]], *, firm: int) -> str:
     """A table whose first columns, as many as ``firm``, say what a row is about."""
     names = "".join(f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in columns)
     lines = []
@@ -103,8 +102,8 @@ def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[float |
     )
 
 
-def _cell(number: float | int) -> str:
-    return "<td>–</td>" if math.isnan(number) else f"<td>{number:.3g}</td>"
+def _cell(number: float | int | None) -> str:
+    return "<td>–</td>" if number is None else f"<td>{number:.3g}</td>"
 
 
 def _told(found: Examination, name: str) -> bool:

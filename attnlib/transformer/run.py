@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from attnlib.attention import Mixer
@@ -26,7 +25,7 @@ class Run:
     loss: Loss | None = None
     states: list[Tensor] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
-    whole: float = torch.nan
+    whole: float | None = None
 
     @property
     def batch_axes(self) -> int:
@@ -65,21 +64,22 @@ class Run:
             seen = look(mixer, *calls[0], self.real, step=step + 1, block=1 if self.stack.tied else step + 1)
             self.looks += [] if seen is None else [seen]
 
-    def ablations(self, seen: Look) -> list[float]:
+    def ablations(self, seen: Look) -> list[float | None]:
         """What the loss gains where each head in turn says its mean, at this step alone."""
-        found = []
+        found: list[float | None] = []
         for head, mean in enumerate(seen.means):
             with replaced(seen.mixer, head, mean):
                 x = self.step(self.states[seen.step - 1], seen.step - 1)
             for later in range(seen.step, self.stack.steps):
                 x = self.step(x, later)
-            found.append(self._end(x) - self.whole)
+            without = self._end(x)
+            found.append(None if without is None or self.whole is None else without - self.whole)
         return found
 
-    def _end(self, x: Tensor) -> float:
-        """The loss of last states; NaN where there is none."""
+    def _end(self, x: Tensor) -> float | None:
+        """The loss of last states; None where there is none."""
         if self.loss is None or self.readout is None:
-            return torch.nan
+            return None
         x = x if self.stack.norm is None else self.stack.norm(x)
         return float(self.loss(self.readout(x.reshape(*self.lead, x.shape[-1]))))
 

@@ -59,8 +59,8 @@ def lyapunov_exponent(
     check_generator(generator)
     drawn = torch.Generator(state.device).manual_seed(0) if generator is None else generator
     state = state.detach().clone()
-    vector = torch.randn(state.shape, generator=drawn, dtype=state.dtype, device=state.device)
-    vector = vector / vector.norm(dim=-1, keepdim=True)
+    vector = torch.randn(state.shape, generator=drawn, dtype=torch.float64, device=state.device)  # alike in every precision
+    vector = (vector / vector.norm(dim=-1, keepdim=True)).to(state.dtype)
     total = torch.zeros_like(state[..., 0], dtype=torch.float64)
     for step in range(burn_in + steps):
         state, moved = _pushed(function, state, vector)

@@ -13,7 +13,7 @@ from attnlib._core.values import check_finite, check_visible
 
 @dataclass(frozen=True)
 class Thermometer:
-    """What a thermometer reads: the ratio U, its standard error, and the number of queries it was read at.
+    """What a thermometer reads: the ratio U and its standard error, both ``[]``, and the number of queries it was read at.
 
     Above one: the weights are too cold, more certain than right. Below: too hot. The error is NaN where one sample is all.
 
@@ -26,7 +26,7 @@ class Thermometer:
     queries: int
 
 
-def thermometer(weights: Float[Tensor, "*batch n m"], right_keys: Int[Tensor, "*batch n"]) -> Thermometer:
+def thermometer(weights: Float[Tensor, "*texts n m"], right_keys: Int[Tensor, "*texts n"]) -> Thermometer:
     r"""Whether a head is as sure of itself as it is right: one, if its weights are the posterior of the right key.
 
     .. math:: U = \frac{\mathbb E \sum_j p_j^2}{\mathbb E\, p_{\mathrm{right}}}
@@ -34,18 +34,18 @@ def thermometer(weights: Float[Tensor, "*batch n m"], right_keys: Int[Tensor, "*
     If the weights are the posterior, a second key drawn from them is distributed like the right one, so that both means are
     equal, at every temperature of the data. With tempered weights ``p^b`` U rises with b, and is one at b = 1 for a posterior.
 
-    The standard error is that of a ratio of means. Its samples are the members of the batch, whose queries are not independent,
+    The standard error is that of a ratio of means. Its samples are the texts, whose queries are not independent,
     where two or more of them have a right key; else the queries.
 
     Args:
-        weights: ``[*batch, n, m]``, at least 0; the rows without a right key are not looked at.
-        right_keys: the right key of each query, ``[*batch, n]``, from 0 to m - 1; -1 where there is none.
+        weights: ``[*texts, n, m]``, at least 0; those of a query with a right key add up to one.
+        right_keys: the right key of each query, ``[*texts, n]``, from 0 to m - 1; -1 where there is none.
 
     Returns:
         :class:`Thermometer`, without gradients. The ratio is infinite where no right key has weight.
 
     Raises:
-        ValueError: shapes that do not fit, weights that are negative or not finite, keys outside, no right key at all.
+        ValueError: shapes that do not fit, weights that are no probabilities, keys outside, no right key at all.
 
     Source: Nishimori 1980, the identity for inference with known parameters; the ratio estimator of Cochran 1977, chapter 6.
 
@@ -58,7 +58,7 @@ def thermometer(weights: Float[Tensor, "*batch n m"], right_keys: Int[Tensor, "*
     check_visible(weights=weights, right_keys=right_keys)
     if weights.ndim < 2 or weights.shape[:-1] != right_keys.shape or not weights.shape[-1]:
         shapes = f"weights has shape {tuple(weights.shape)}, right_keys {tuple(right_keys.shape)}"
-        raise ValueError(f"{shapes}; expected [*batch, n, m] with m >= 1 and [*batch, n]")
+        raise ValueError(f"{shapes}; expected [*texts, n, m] with m >= 1 and [*texts, n]")
     if right_keys.is_floating_point() or right_keys.dtype == torch.bool or right_keys.is_complex():
         raise ValueError(f"right_keys is {right_keys.dtype}; expected whole numbers")
     check_finite(weights=weights)
@@ -70,6 +70,8 @@ def thermometer(weights: Float[Tensor, "*batch n m"], right_keys: Int[Tensor, "*
             f"right_keys has no key, or some outside 0 to {weights.shape[-1] - 1}; expected -1 where there is none"
         )
     p = widened(weights).detach()
+    if ((p.sum(-1) - 1).abs()[known] > 0.02).any():
+        raise ValueError("weights has rows that do not add up to one; expected probabilities")
     right = p.gather(-1, right_keys.clamp(min=0).long().unsqueeze(-1))[..., 0]
     pairs = torch.stack([p.square().sum(-1), right]) * known
     ratio = pairs[0].sum() / pairs[1].sum()

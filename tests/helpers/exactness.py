@@ -23,7 +23,8 @@ MAY_CHANGE = {"teach": {"model"}, "teach_labels": {"model"}, "MeanFieldAttention
 
 RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath", "find_beliefs", "train_one", "compare"}
 RANDOM |= {f"Comparison.{name}" for name in ("standing", "difference", "best", "rows")}
-"""What draws other numbers in another dtype: only finite."""
+RANDOM |= {"examine", "Examination.page"}
+"""What draws other numbers in another dtype, or takes differences of numbers that nearly agree: only finite."""
 
 EVIDENCE = {"iterations"}
 """What a solver says of its way, which is another one in another dtype."""

@@ -33,6 +33,7 @@ ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", 
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 ALWAYS |= {"compare": ("rates", "seeds", "fresh_seeds", "steps", "batch", "test", "progress")}
+ALWAYS |= {"LanguageModel": ("readout",), "examine": ("progress",)}
 ALWAYS |= {"train_one": ("steps", "batch", "test")}
 ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
@@ -175,7 +176,7 @@ def is_array(annotation: object) -> bool:
 def array_kind(annotation: object) -> str:
     """What a jaxtyping annotation holds: floats, ints or bools."""
     kind = annotation.dtype.__name__.lower()
-    return {"float": "floats", "int": "ints", "integer": "ints", "bool": "bools"}[kind]
+    return {"float": "floats", "int": "ints", "integer": "ints", "bool": "bools", "complex": "complex"}[kind]
 
 
 def kind_of(annotation: object) -> str | None:
@@ -562,7 +563,20 @@ def _examined(about: SimpleNamespace) -> nn.Module:
     """A model that can be examined, in double precision or better than half."""
     torch.manual_seed(0)
     stack = _class("Stack")(_class("Block")(_class("SoftmaxAttention")(8, heads=2, causal=True)), steps=2)
-    return _class("LanguageModel")(_class("Embedding")(12, 8), stack, nn.Linear(8, 12))
+    return _class("LanguageModel")(_Patches(8, 8), stack, nn.Linear(8, 12)).to(about.world.dtype)
+
+
+class _Patches(nn.Linear):
+    """An embedding of tokens that are no words, with a ValueError for what it cannot take."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        if not isinstance(tokens, Tensor) or (tokens.dtype, tokens.shape[-1:], tokens.device) != (
+            self.weight.dtype,
+            (8,),
+            self.weight.device,
+        ):
+            raise ValueError(f"tokens is {type(tokens).__name__}; expected {self.weight.dtype} [*batch, n, 8]")
+        return super().forward(tokens)
 
 
 def _one_graph(about: SimpleNamespace) -> object:
@@ -681,7 +695,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "grid.name": lambda about: "spread",
     "page.title": lambda about: "a model",
     "examine.model": lambda about: _examined(about),
-    "examine.tokens": lambda about: torch.tensor([[1, 2, 3], [3, 2, 1]]),
+    "examine.tokens": lambda about: _draw(about, 2, 3, 8) * about.world.scale,
     "examine.loss": lambda about: torch.mean,
     "right_keys": lambda about: torch.zeros(*about.world.batch, size_of("n", about), dtype=torch.long),
     "examine.right_keys": lambda about: torch.zeros(2, 3, dtype=torch.long),
@@ -690,10 +704,14 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "thermometer.weights": lambda about: _draw(about, *about.world.batch, "n", "m").softmax(-1),
     "arrow_estimate.weights": lambda about: _draw(about, *about.world.batch, "n", "n").softmax(-1),
     "antisymmetric_share.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
-    "embed": lambda about: _class("Embedding")(12, 8, dtype=about.world.dtype),
+    "embed": lambda about: _Patches(8, 8, dtype=about.world.dtype),
     "stack": lambda about: build(Entry("Stack", _class("Stack")), about.world)(),
     "readout": lambda about: nn.Linear(8, 12, dtype=about.world.dtype),
-    "LanguageModel.tokens": lambda about: torch.ones(2, 3, dtype=torch.long),
+    "LanguageModel.forward.tokens": lambda about: _draw(about, *about.world.batch, "n", 8) * about.world.scale,
+    "LanguageModel.states.tokens": lambda about: _draw(about, *about.world.batch, "n", 8) * about.world.scale,
+    "LanguageModel.forward.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
+    "LanguageModel.states.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
+    "load.forward.tokens": lambda about: torch.ones(*about.world.batch, 3, dtype=torch.long),
     "blocks": lambda about: build(Entry("Block", _class("Block")), about.world)(),
     "task": lambda about: _Lesson(),
     "contestants": lambda about: {"softmax": RECIPES["make"](about)},
@@ -714,6 +732,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "test": lambda about: 4,
     "compare.progress": lambda about: False,
     "compare.steps": lambda about: 2,
+    "examine.progress": lambda about: False,
     "trials": lambda about: [{"m": 3, "d": 6, "degree": 2}, {"m": 2, "d": 5, "degree": "exp", "seed": 1}],
     "jobs": lambda about: 1,
     "tolerance": lambda about: 1e-4,

@@ -250,7 +250,12 @@ def _contradicts(annotation: object, tensor: Tensor, sizes: dict[str, object]) -
     """How a tensor contradicts a jaxtyping annotation, with the sizes of axes bound so far."""
     kind = array_kind(annotation)
     whole = not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype != torch.bool
-    if not {"floats": tensor.is_floating_point(), "bools": tensor.dtype == torch.bool, "ints": whole}[kind]:
+    if not {
+        "floats": tensor.is_floating_point(),
+        "bools": tensor.dtype == torch.bool,
+        "ints": whole,
+        "complex": tensor.is_complex(),
+    }[kind]:
         return f"is {tensor.dtype} where {annotation.__name__} is expected"
     tokens, shape = annotation.dim_str.split(), tuple(tensor.shape)
     free = [i for i, token in enumerate(tokens) if token == "..." or token.startswith("*")]

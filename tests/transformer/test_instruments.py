@@ -143,7 +143,7 @@ def test_queries_without_a_right_key_do_not_count():
     assert found.queries == len(total) == 6
     close(found.ratio, sum(y for y, _ in total) / sum(t for _, t in total))
     spoiled = weights.clone()
-    spoiled[0, 1] = 1 / 4
+    spoiled[0, 1] = 1 / 5
     close(thermometer(spoiled, right).error, found.error)
     assert thermometer(weights[0, :1], right[0, :1]).error.isnan()
 
