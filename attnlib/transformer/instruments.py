@@ -105,19 +105,20 @@ def value_kinds(out_map: Float[Tensor, "*heads dim d"], value_map: Float[Tensor,
         raise ValueError(f"{shapes}; expected [*heads, dim, d] and [*heads, d, dim]")
     check_visible(out_map=out_map)
     check_finite(out_map=out_map, value_map=value_map)
-    out, value = out_map.detach().double(), value_map.detach().double()
+    (out, large), (value, long) = _in_units(out_map.detach().double()), _in_units(value_map.detach().double())
     within = value @ out  # it has the eigenvalues of M that are not zero
-    eigenvalues = torch.linalg.eigvals(within)
+    eigenvalues = torch.linalg.eigvals(within)  # of numbers that do not overflow: it would end the process
     order = eigenvalues.abs().sort(dim=-1, descending=True, stable=True).indices
     singular = torch.linalg.svdvals(torch.linalg.qr(out).R @ torch.linalg.qr(value.mT).R.mT)
     whole, trace = singular.sum(-1), within.diagonal(dim1=-2, dim2=-1).sum(-1)
     part = torch.where(whole > 0, trace / torch.where(whole > 0, whole, 1.0), 0.0).clamp(-1, 1)
     store, erase = part.clamp(min=0), torch.where(whole > 0, -part.clamp(max=0), 1.0)
-    size = check_result(singular.norm(dim=-1).to(out_map.dtype), "out_map and value_map are")
+    unit = (large * long)[..., 0]
+    size = check_result((singular.norm(dim=-1) * unit[..., 0]).to(out_map.dtype), "out_map and value_map are")
     wide = torch.promote_types(out_map.dtype, torch.float32)
     complex_type = torch.complex128 if wide == torch.float64 else torch.complex64
     kinds = (x.to(out_map.dtype) for x in (store, 1 - store - erase, erase, size))
-    return ValueKinds(eigenvalues.gather(-1, order).to(complex_type), *kinds)
+    return ValueKinds((eigenvalues.gather(-1, order) * unit).to(complex_type), *kinds)
 
 
 def arrow_estimate(weights: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch"]:
@@ -198,9 +199,14 @@ def antisymmetric_share(
 
 def _scaled(tensor: Tensor) -> Tensor:
     """In single precision or better, with a largest entry of one: no square overflows."""
-    wide = widened(tensor)
+    return _in_units(widened(tensor))[0]
+
+
+def _in_units(wide: Tensor) -> tuple[Tensor, Tensor]:
+    """The same with a largest entry of one, and what that was, ``[*batch, 1, 1]``."""
     size = wide.detach().abs().amax((-2, -1), keepdim=True)
-    return wide / torch.where(size > 0, size, 1.0)
+    size = torch.where(size > 0, size, 1.0)
+    return wide / size, size
 
 
 def _check_square(name: str, tensor: Tensor) -> None:

@@ -109,7 +109,8 @@ def _states(ax: Any, found: Examination) -> None:
             markersize=4,
             label=name,
         )
-    ax.set_title("States: change a step, cosine between tokens", fontsize=9)
+    ax.set_xticks(range(0, len(steps), -(-len(steps) // 8)))
+    ax.set_title("The states", fontsize=9)
     ax.set_xlabel("step", fontsize=8)
     ax.tick_params(labelsize=8)
     ax.legend(fontsize=8)

@@ -343,6 +343,6 @@ def test_plot_has_a_map_for_each_instrument():
 
     figure = examine(model(tied=True), TOKENS, RIGHT).plot()
     titles = [ax.get_title() for ax in figure.axes]
-    assert {"Thermometer U", "Spread / √(2 ln K)", "States: change a step, cosine between tokens"} <= set(titles)
+    assert {"Thermometer U", "Spread / √(2 ln K)", "The states"} <= set(titles)
     assert "Cost of its ablation" not in titles
     plt.close(figure)
