@@ -6,7 +6,6 @@ from attnlib.transformer.contestants import preset
 from attnlib.transformer.examination import Examination, HeadReading, StateReading
 from attnlib.transformer.examine import examine
 from attnlib.transformer.feed_forward import FeedForward
-from attnlib.transformer.floors import IdentityMixer, LinearMixer, PlaceMixer, PoolMixer
 from attnlib.transformer.instruments import ValueKinds, antisymmetric_share, arrow_estimate, symmetric_share, value_kinds
 from attnlib.transformer.language import Embedding, LanguageModel
 from attnlib.transformer.load import load
@@ -26,11 +25,7 @@ __all__ = [
     "Examination",
     "FeedForward",
     "HeadReading",
-    "IdentityMixer",
     "LanguageModel",
-    "LinearMixer",
-    "PlaceMixer",
-    "PoolMixer",
     "Stack",
     "Standing",
     "StateReading",

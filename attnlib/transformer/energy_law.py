@@ -32,9 +32,11 @@ def participation_law(sigma: Float[Tensor, "*batch"], keys: Int[Tensor, "*batch"
     columns = _columns(number)
     inside = spread.clamp(max=SPREADS[-1])
     last = max(4, min(len(SPREADS), 3 + sum(point < inside.max().item() for point in SPREADS)))
-    rows = torch.tensor(SPREADS[:last], dtype=torch.float64)
-    table = torch.tensor([[_at(m, point) for point in SPREADS[:last]] for m in columns], dtype=torch.float64)
-    across, weight = _nearest(torch.tensor(columns, dtype=torch.float64).log(), number.double().log())
+    rows = torch.tensor(SPREADS[:last], dtype=torch.float64, device="cpu")
+    numbers = [[_at(m, point) for point in SPREADS[:last]] for m in columns]
+    table = torch.tensor(numbers, dtype=torch.float64, device="cpu")
+    places = torch.tensor(columns, dtype=torch.float64, device="cpu").log()
+    across, weight = _nearest(places, number.double().log())
     along, share = _nearest(rows, inside)
     patch = table[across.unsqueeze(-1), along.unsqueeze(-2)]  # [*batch, 4, 4], or fewer columns
     found = torch.einsum("...kj,...k,...j->...", patch, weight, share)
@@ -57,16 +59,17 @@ def _columns(number: Tensor) -> list[int]:
 
 @cache
 def _at(m: int, sigma: float) -> float:
-    return random_energy(m, torch.tensor(sigma, dtype=torch.float64)).participation.item()
+    return random_energy(m, torch.tensor(sigma, dtype=torch.float64, device="cpu")).participation.item()
 
 
 def _nearest(points: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
     """Indices of the four points around each place, and the weights of their values in Lagrange's polynomial."""
     size = min(4, len(points))
     first = (torch.searchsorted(points, at.contiguous()) - size // 2).clamp(0, len(points) - size)
-    index = first.unsqueeze(-1) + torch.arange(size)
+    index = first.unsqueeze(-1) + torch.arange(size, device="cpu")
     near = points[index]
-    gap = near.unsqueeze(-1) - near.unsqueeze(-2) + torch.eye(size, dtype=points.dtype)
+    itself = torch.eye(size, dtype=torch.bool, device="cpu")
+    gap = near.unsqueeze(-1) - near.unsqueeze(-2) + itself.to(points.dtype)
     away = (at.unsqueeze(-1) - near).unsqueeze(-2).expand(*gap.shape)
-    factors = torch.where(torch.eye(size, dtype=torch.bool), 1.0, away / gap)
+    factors = torch.where(itself, 1.0, away / gap)
     return index, factors.prod(-1)

@@ -100,7 +100,7 @@ class Examination:
         if name not in names:
             raise ValueError(f"name is {name!r}; expected one of {', '.join(names)}")
         steps = max((row.step for row in self.states), default=0)
-        found = torch.full((steps, max((row.head for row in self.heads), default=0)), torch.nan)
+        found = torch.full((steps, max((row.head for row in self.heads), default=0)), torch.nan, device="cpu")
         for row in self.heads:
             number = getattr(row, name)
             found[row.step - 1, row.head - 1] = torch.nan if number is None else number

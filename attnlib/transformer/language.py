@@ -63,7 +63,8 @@ class LanguageModel(nn.Module):
 
     def _begin(self, tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """The first state and the mask of keys, looked at."""
-        x = self.embed(tokens)
+        check_tensors(tokens=tokens)
+        x = self.embed(differentiable(tokens) if torch.is_grad_enabled() else tokens)
         if not isinstance(x, Tensor) or x.ndim < 2 or not x.shape[-2]:
             made = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
             raise ValueError(f"tokens has shape {tuple(tokens.shape)}, of which embed makes {made}; expected [*batch, n, dim]")

@@ -130,7 +130,7 @@ def head_maps(mixer: Mixer) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
     A mixer without keys or values of their own has the one before in their place. None where the context has another width.
     """
     if mixer.bare:
-        eye = torch.eye(mixer.dim, dtype=torch.float64)[None]
+        eye = torch.eye(mixer.dim, dtype=torch.float64, device="cpu")[None]
         return eye, eye, eye, eye
     if mixer.dim != mixer.context_dim:
         return None

@@ -34,7 +34,7 @@ def read_text(folder: Path, text: str) -> Text:
     numbers = cutter.encode(text).ids
     if not numbers:
         raise ValueError("the text has no token; expected some")
-    return Text(torch.tensor(numbers), cutter.token_to_id("[MASK]"))
+    return Text(torch.tensor(numbers, device="cpu"), cutter.token_to_id("[MASK]"))
 
 
 def _cutter(folder: Path, tokenizers: Any) -> Any:
@@ -58,7 +58,7 @@ def read_numbers(text: str) -> Text:
     if not parts or not all(part.isdigit() for part in parts):
         strange = next((part for part in parts if not part.isdigit()), "nothing")
         raise ValueError(f"the file of tokens has {strange!r}; expected whole numbers from 0 on")
-    return Text(torch.tensor([int(part) for part in parts]))
+    return Text(torch.tensor([int(part) for part in parts], device="cpu"))
 
 
 def hidden(tokens: Tensor, hides: int, share: float, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -68,7 +68,8 @@ def hidden(tokens: Tensor, hides: int, share: float, seed: int = 0) -> tuple[Ten
     """
     inner = tokens.shape[-1] - 2
     count = min(max(1, round(share * inner)), max(inner, 0))
-    chosen = 1 + torch.randperm(max(inner, 0), generator=torch.Generator().manual_seed(seed))[:count]
+    generator = torch.Generator("cpu").manual_seed(seed)
+    chosen = 1 + torch.randperm(max(inner, 0), generator=generator, device="cpu")[:count]
     shown, targets = tokens.clone(), torch.full_like(tokens, -100)
     targets[..., chosen] = tokens[..., chosen]
     shown[..., chosen] = hides

@@ -15,7 +15,6 @@ from attnlib import EnergyAttention, SoftmaxAttention, random_energy
 from attnlib.transformer import (
     Block,
     Embedding,
-    IdentityMixer,
     LanguageModel,
     Stack,
     antisymmetric_share,
@@ -25,6 +24,7 @@ from attnlib.transformer import (
     thermometer,
     value_kinds,
 )
+from attnlib.transformer import mixer as registered_mixer
 
 
 @pytest.fixture(autouse=True)
@@ -246,14 +246,16 @@ def test_a_head_with_random_scores_obeys_the_law():
 
 def test_energy_attention_and_mixers_without_weights():
     """Values tied to keys: they store, and the steps of the other kind are read as states only."""
-    stack = Stack([Block(EnergyAttention(8, heads=2)), Block(IdentityMixer(8)), LinearStep(torch.eye(8))])
+    stack = Stack(
+        [Block(EnergyAttention(8, heads=2)), Block(registered_mixer("identity", 8, tokens=6)), LinearStep(torch.eye(8))]
+    )
     found = examine(LanguageModel(Embedding(11, 8), stack), TOKENS)
     assert [(row.step, row.head) for row in found.heads] == [(1, 1), (1, 2)]
     assert len(found.states) == 4
-    mixer = stack.blocks[0].mixer
+    energy = stack.blocks[0].mixer
     close(
         exactly(found.heads[0].store, found.heads[0].erase),
-        torch.stack([*vars(value_kinds(mixer.to_out.weight[:, :4], mixer.to_key.weight[:4])).values()][1:4:2]),
+        torch.stack([*vars(value_kinds(energy.to_out.weight[:, :4], energy.to_key.weight[:4])).values()][1:4:2]),
     )
     assert found.grid("spread").shape == (3, 2)
     assert found.grid("spread")[1:].isnan().all()
