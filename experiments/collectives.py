@@ -1,0 +1,244 @@
+"""Which physics does a mixer carry, and does the task need it? The runs of chapter 7, pages 7a to 7c.
+
+    python experiments/collectives.py [--axes NAME ...] [--jobs N | --dask ADDRESS] [--runs FOLDER] [--output FILE]
+    python experiments/collectives.py --pilot | --time | --quick
+
+Four tasks with exact answers (``collective_tasks.py``), contestants with floors (``collective_contestants.py``). A contestant
+gets a learning rate of its own under each condition: four rates a factor of three apart, two seeds, at full length, and more
+rates where the best is at an end; then five fresh seeds at its best rate, with what is changed in them when they are trained
+(``collective_interventions.py``). A run whose loss or solver fails is counted, and has no score.
+
+Every run is a file in FOLDER, named by the hash of its settings, as soon as it is done; a second call makes only what is
+missing. All of them together are written to the record after each. ``--pilot`` asks how long runs must be: a few contestants
+at half, once and twice the length. ``--time`` measures seconds a step, alone on a quiet machine; after it the axis
+``seconds`` trains every contestant for twice the time of softmax. What was predicted stands in ``predictions.md``.
+"""
+
+import contextlib
+import hashlib
+import itertools
+import json
+import math
+import statistics
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import collective_contestants as contestants
+import joblib
+import records
+import torch
+from collective_interventions import judge
+from collective_tasks import TASKS
+from tqdm.auto import tqdm
+
+from attnlib.transformer.training import FRESH, train_one
+
+TITLE = "Mixers beside each other on four tasks with exact answers"
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "attnlib" / "course" / "data" / "results" / "collectives.json"
+RUNS = HERE / "runs" / "collectives"
+LADDER = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1]
+FIRST = range(2, 6)
+"""The rungs that all try."""
+SEARCH, FRESH_SEEDS = (0, 1), (11, 12, 13, 14, 15)
+STEPS = {"spins": 3000, "denoising": 2000, "hops": 3000, "markov": 4000}
+BATCH = {"spins": 64, "denoising": 64, "hops": 64, "markov": 32}
+TEST = {"spins": 4096, "denoising": 16384, "hops": 4096, "markov": 2048}
+AXES = ("spins", "denoising", "hops", "markov", "seconds")
+SECONDS = {"spins": [1.0], "denoising": [16, 1.0], "hops": [2], "markov": []}
+"""Under which condition a task is also raced for equal seconds."""
+PILOTS = {
+    "spins": (("softmax", "linear", "softmax, 4 tied steps", "vector-spins-softmax"), [[0.03], [1.0]]),
+    "denoising": (("softmax", "energy-half-steps", "energy, 4 steps"), [[16, 1.0]]),
+    "hops": (("softmax", "walker, 2 steps", "softmax, 2 blocks"), [[2]]),
+    "markov": (("softmax", "softmax, 2 blocks", "energy, 2 blocks"), [[]]),
+}
+KEYS = ("task", "name", "condition", "stage", "rate", "seed", "steps", "batch", "test")
+
+
+def setting(task: str, name: str, condition: list[float], stage: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
+    """What defines a run."""
+    given = (task, name, condition, stage, rate, seed, steps, BATCH[task], TEST[task])
+    return dict(zip(KEYS, given, strict=True))
+
+
+def key_of(run: dict[str, Any]) -> str:
+    """The name of a run's file: a hash of its settings."""
+    text = json.dumps({key: run[key] for key in KEYS}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def run(job: dict[str, Any], keep: Path | None = None) -> dict[str, Any]:
+    """Train one network, and where it is a final one, change it and look."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    task = TASKS[job["task"]](job["condition"], contestants.form(job["task"], job["name"]))
+    how = {key: job[key] for key in ("rate", "seed", "steps", "batch", "test")}
+    begin = time.process_time()
+    try:
+        done = train_one(lambda: contestants.made(job["task"], job["name"]), task, **how)
+    except ValueError as error:  # in the first step
+        return job | {"failure": str(error)[:200], "score": None, "succeeded": False}
+    tenth = max(1, len(done.losses) // 10)
+    curve = [
+        statistics.mean(done.losses[start : start + tenth]) for start in range(0, tenth * 10, tenth) if done.losses[start:]
+    ]
+    score = None if math.isnan(done.score) else done.score
+    found = {"score": score, "succeeded": done.succeeded, "failure": done.failure[:200], "numbers": done.parameters}
+    found |= {"curve": curve, "cpu_seconds": time.process_time() - begin}
+    if job["stage"] == "final" and not done.failure:
+        generator = torch.Generator().manual_seed(FRESH + job["seed"])
+        found["after"] = judge(done.model.eval(), task, min(job["test"], 2048), generator)
+        if keep:
+            keep.mkdir(parents=True, exist_ok=True)
+            torch.save(done.model.state_dict(), keep / f"{key_of(job)}.pt")
+    return rounded(job | found)
+
+
+def rounded(value: Any) -> Any:
+    """Four digits are more than training repeats on another processor; settings are short already."""
+    if isinstance(value, dict):
+        return {name: each if name in KEYS else rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{value:.4g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+# --- the plan ---
+
+
+def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float]) -> list[dict[str, Any]]:
+    """What an axis wants next: searches that are open, then fresh seeds; nothing when all is there."""
+    tasks = contestants.CONTESTANTS if axis == "seconds" else {axis: contestants.CONTESTANTS[axis]}
+    have: dict[tuple[Any, ...], dict[str, Any]] = {tuple(map(str, (one[key] for key in KEYS))): one for one in runs}
+    found: list[dict[str, Any]] = []
+    for task, names in tasks.items():
+        for name in names:
+            for condition in contestants.conditions(task, name):
+                steps = STEPS[task]
+                if axis == "seconds":
+                    if condition != SECONDS[task] or f"{task}: {name}" not in timing:
+                        continue
+                    share = 2 * timing[f"{task}: softmax"] / timing[f"{task}: {name}"]
+                    steps = max(100, min(4 * steps, round(steps * share, -2)))
+                found += [job for job in _next(have, task, name, condition, int(steps)) if _key(job) not in have]
+    return found
+
+
+def _key(job: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(map(str, (job[key] for key in KEYS)))
+
+
+def _next(have: dict[tuple[Any, ...], dict[str, Any]], task: str, name: str, condition: list[float], steps: int) -> list[dict]:
+    """Rates that are still to be tried, or the fresh seeds at the best."""
+    one = TASKS[task].better == "lower"
+
+    def search(place: int) -> list[dict[str, Any]]:
+        return [setting(task, name, condition, "search", LADDER[place], seed, steps) for seed in SEARCH]
+
+    def loss(place: int) -> float:
+        scores = [have[_key(job)]["score"] for job in search(place)]
+        return math.inf if None in scores else statistics.mean(scores) * (1 if one else -1)
+
+    tried = [place for place in range(len(LADDER)) if all(_key(job) in have for job in search(place))]
+    missing = [place for place in FIRST if place not in tried]
+    if not missing:
+        best = min(tried, key=loss)
+        missing = [place for place in (best - 1, best + 1) if 0 <= place < len(LADDER) and place not in tried]
+    if missing:
+        return [job for place in missing for job in search(place)]
+    return [setting(task, name, condition, "final", LADDER[best], seed, steps) for seed in FRESH_SEEDS]
+
+
+def pilots() -> list[dict[str, Any]]:
+    """A few contestants at three lengths, each at two rates, from one seed of the search."""
+    found = []
+    for task, (names, conditions) in PILOTS.items():
+        for name, condition, factor, place in itertools.product(names, conditions, (0.5, 1, 2), (3, 4)):
+            found.append(setting(task, name, condition, "pilot", LADDER[place], 0, round(STEPS[task] * factor)))
+    return found
+
+
+def timed(steps: int = 20, repeats: int = 5) -> dict[str, float]:
+    """Seconds a step of each contestant, the least of a few repeats, one after another in turn."""
+    found: dict[str, float] = {}
+    for _ in range(repeats):
+        for task, names in contestants.CONTESTANTS.items():
+            for name in names:
+                condition = contestants.conditions(task, name)[-1]
+                job = setting(task, name, SECONDS[task] if task != "spins" else condition, "time", 1e-3, 0, steps) | {
+                    "test": 600
+                }
+                spent = run(job).get("cpu_seconds", math.inf) / steps
+                found[f"{task}: {name}"] = min(spent, found.get(f"{task}: {name}", math.inf))
+    return found
+
+
+# --- the record ---
+
+
+def known(folder: Path) -> list[dict[str, Any]]:
+    """All runs that are there."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+
+
+def make(jobs: list[dict[str, Any]], folder: Path, keep: Path | None, label: str) -> None:
+    """Make runs by as many processes as joblib was told to take, each written to its file."""
+    kept = lambda job: keep if keep and job["name"].startswith("walker") and job["seed"] == FRESH_SEEDS[0] else None  # noqa: E731
+    made = joblib.Parallel(return_as="generator_unordered", batch_size=1)(joblib.delayed(run)(job, kept(job)) for job in jobs)
+    for found in tqdm(made, total=len(jobs), desc=label, disable=None, mininterval=10):
+        records.write(found, folder / f"{key_of(found)}.json")
+        said = " ".join(str(found[key]) for key in KEYS[:7])
+        print(said, found["score"], found["failure"], file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line, and make what is missing."""
+    parser = records.command(__doc__.splitlines()[0], "runs of three steps, a seed of each")
+    parser.add_argument("--axes", nargs="+", choices=AXES, default=AXES)
+    parser.add_argument("--runs", type=Path, default=RUNS, metavar="FOLDER", help="where each run is written")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
+    parser.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler, or a number of workers for a local cluster")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to keep the weights of one walker of each kind")
+    parser.add_argument("--pilot", action="store_true", help="only ask how long runs must be")
+    parser.add_argument("--time", action="store_true", help="only measure seconds a step")
+    options = parser.parse_args(arguments)
+    clock = options.runs / "timing.txt"
+    if options.time:
+        clock.parent.mkdir(parents=True, exist_ok=True)
+        clock.write_text(json.dumps(rounded(timed()), indent=1), encoding="utf-8")
+        return
+    with contextlib.ExitStack() as stack:
+        if options.dask:
+            from dask.distributed import Client  # an extra, wanted only here
+
+            local = {"n_workers": int(options.dask), "threads_per_worker": 1, "dashboard_address": None}
+            stack.enter_context(Client(**local) if options.dask.isdigit() else Client(options.dask))
+            stack.enter_context(joblib.parallel_config(backend="dask"))
+        else:
+            stack.enter_context(joblib.parallel_config(n_jobs=options.jobs))
+        if options.pilot:
+            done = {key_of(one) for one in known(options.runs)}
+            make([job for job in pilots() if key_of(job) not in done], options.runs, None, "pilot")
+            return
+        timing = json.loads(clock.read_text(encoding="utf-8")) if clock.exists() else {}
+        for axis in options.axes:
+            while jobs := wanted(known(options.runs), axis, timing):
+                make(jobs, options.runs, options.keep, axis)
+                gather(options, arguments, timing)
+    gather(options, arguments, timing)
+
+
+def gather(options: Any, arguments: list[str] | None, timing: dict[str, float]) -> None:
+    """Write all runs as one record."""
+    settings = {"steps": STEPS, "batch": BATCH, "test": TEST, "search": SEARCH, "seeds": FRESH_SEEDS, "ladder": LADDER}
+    head = records.head("collectives", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
+    result = head | {"settings": settings | {"sizes": contestants.SIZES}, "timing": timing, "runs": known(options.runs)}
+    records.write(result, options.output or (None if options.quick else RESULTS))
+
+
+if __name__ == "__main__":
+    main()
