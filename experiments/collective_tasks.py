@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attnlib.course.data.denoising import WIDTH, noisy_queries
 from attnlib.course.data.hops import PLACES, hop_questions
 from attnlib.course.data.markov import markov_chains, markov_costs
-from attnlib.course.data.spins import SPINS, SpinSystems, spin_systems
+from attnlib.course.data.spins import SPINS, spin_systems
 
 POOL = 2**17
 """Spin systems are drawn once for each condition, and runs learn from them in an order of their own."""
@@ -71,14 +71,15 @@ class Bare(nn.Module):
         return self.stack(given[..., :1])
 
 
-@lru_cache(maxsize=2)
-def pool(context: float, size: int) -> SpinSystems:
-    """The systems that all runs of a condition learn from."""
+@lru_cache
+def pool(context: float, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Fields, contents and means of the systems that all runs of a condition learn from."""
     parts = [
         spin_systems(4096, context=context, generator=torch.Generator().manual_seed(77_000 + part), dtype=torch.float32)
         for part in range(max(1, size // 4096))
     ]
-    return SpinSystems(*(torch.cat([getattr(one, name) for one in parts]) for name in ("h", "x", "J", "m")))
+    h, x, m = (torch.cat([getattr(one, name) for one in parts]) for name in ("h", "x", "m"))
+    return h, x, m
 
 
 class Spins:
@@ -96,8 +97,8 @@ class Spins:
             h, x, m = found.h, found.x, found.m
         else:
             systems = pool(self.context, self.size)
-            chosen = torch.randint(len(systems.m), (n,), generator=generator)
-            h, x, m = systems.h[chosen], systems.x[chosen], systems.m[chosen]
+            chosen = torch.randint(len(systems[0]), (n,), generator=generator)
+            h, x, m = (part[chosen] for part in systems)
         if self.form == "shuffled":  # what a token says is another's, in each system in another order
             order = torch.rand(n, x.shape[1], generator=generator).argsort(-1)
             x = x.gather(1, order[..., None].expand_as(x))

@@ -9,9 +9,10 @@ rates where the best is at an end; then five fresh seeds at its best rate, with 
 (``collective_interventions.py``). A run whose loss or solver fails is counted, and has no score.
 
 Every run is a file in FOLDER, named by the hash of its settings, as soon as it is done; a second call makes only what is
-missing. All of them together are written to the record after each. ``--pilot`` asks how long runs must be: a few contestants
-at half, once and twice the length. ``--time`` measures seconds a step, alone on a quiet machine; after it the axis
-``seconds`` trains every contestant for twice the time of softmax. What was predicted stands in ``predictions.md``.
+missing. All of them together are written to the record after each contestant. ``--pilot`` asks how long runs must be: a few
+contestants at half, once and twice the length, and the axis ``longer`` gives them all their seeds at twice. ``--time`` measures
+seconds a step, alone on a quiet machine; after it the axis ``seconds`` trains every contestant for twice the time of softmax.
+What was predicted stands in ``predictions.md``.
 """
 
 import contextlib
@@ -47,14 +48,14 @@ SEARCH, FRESH_SEEDS = (0, 1), (11, 12, 13, 14, 15)
 STEPS = {"spins": 3000, "denoising": 2000, "hops": 3000, "markov": 4000}
 BATCH = {"spins": 64, "denoising": 64, "hops": 64, "markov": 32}
 TEST = {"spins": 4096, "denoising": 16384, "hops": 4096, "markov": 2048}
-AXES = ("spins", "denoising", "hops", "markov", "seconds")
+AXES = ("spins", "denoising", "hops", "markov", "longer", "seconds")
 SECONDS = {"spins": [1.0], "denoising": [16, 1.0], "hops": [2], "markov": []}
 """Under which condition a task is also raced for equal seconds."""
 PILOTS = {
-    "spins": (("softmax", "linear", "softmax, 4 tied steps", "vector-spins-softmax"), [[0.03], [1.0]]),
+    "spins": (("softmax", "linear", "softmax, 4 tied steps", "vector-spins-softmax"), [[1.0]]),
     "denoising": (("softmax", "energy-half-steps", "energy, 4 steps"), [[16, 1.0]]),
     "hops": (("softmax", "walker, 2 steps", "softmax, 2 blocks"), [[2]]),
-    "markov": (("softmax", "softmax, 2 blocks", "energy, 2 blocks"), [[]]),
+    "markov": (("softmax, 2 blocks", "softmax"), [[]]),
 }
 KEYS = ("task", "name", "condition", "stage", "rate", "seed", "steps", "batch", "test")
 
@@ -110,22 +111,26 @@ def rounded(value: Any) -> Any:
 # --- the plan ---
 
 
-def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float]) -> list[dict[str, Any]]:
-    """What an axis wants next: searches that are open, then fresh seeds; nothing when all is there."""
+def places(axis: str) -> list[tuple[str, str]]:
+    """The contestants of an axis, ``(task, name)``, in the order in which they are raced."""
+    if axis == "longer":
+        return [(task, name) for task, (names, _) in PILOTS.items() for name in names]
     tasks = contestants.CONTESTANTS if axis == "seconds" else {axis: contestants.CONTESTANTS[axis]}
-    have: dict[tuple[Any, ...], dict[str, Any]] = {tuple(map(str, (one[key] for key in KEYS))): one for one in runs}
-    found: list[dict[str, Any]] = []
-    for task, names in tasks.items():
-        for name in names:
-            for condition in contestants.conditions(task, name):
-                steps = STEPS[task]
-                if axis == "seconds":
-                    if condition != SECONDS[task] or f"{task}: {name}" not in timing:
-                        continue
-                    share = 2 * timing[f"{task}: softmax"] / timing[f"{task}: {name}"]
-                    steps = max(100, min(4 * steps, round(steps * share, -2)))
-                found += [job for job in _next(have, task, name, condition, int(steps)) if _key(job) not in have]
-    return found
+    return [(task, name) for task, names in tasks.items() for name in names]
+
+
+def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float], task: str, name: str) -> list[dict[str, Any]]:
+    """What a contestant wants next: searches that are open, then fresh seeds; nothing when all is there."""
+    have = {_key(one): one for one in runs}
+    conditions, steps = contestants.conditions(task, name), STEPS[task]
+    if axis == "longer":
+        conditions, steps = PILOTS[task][1], 2 * steps
+    if axis == "seconds":
+        known = f"{task}: {name}" in timing and SECONDS[task] in conditions
+        conditions, share = [SECONDS[task]] if known else [], 2 * timing.get(f"{task}: softmax", 0.0)
+        steps = max(100, min(4 * steps, round(steps * share / timing[f"{task}: {name}"], -2))) if known else steps
+    jobs = [job for condition in conditions for job in _next(have, task, name, condition, int(steps))]
+    return [job for job in jobs if _key(job) not in have]
 
 
 def _key(job: dict[str, Any]) -> tuple[Any, ...]:
@@ -226,9 +231,10 @@ def main(arguments: list[str] | None = None) -> None:
             return
         timing = json.loads(clock.read_text(encoding="utf-8")) if clock.exists() else {}
         for axis in options.axes:
-            while jobs := wanted(known(options.runs), axis, timing):
-                make(jobs, options.runs, options.keep, axis)
-                gather(options, arguments, timing)
+            for task, name in places(axis):
+                while jobs := wanted(known(options.runs), axis, timing, task, name):
+                    make(jobs, options.runs, options.keep, f"{axis}, {name}")
+                    gather(options, arguments, timing)
     gather(options, arguments, timing)
 
 

@@ -1,4 +1,4 @@
-"""Markov chains, each with a law of its own, to be learned in context: what the next state costs who guesses it in four ways."""
+"""Markov chains, each with a law of its own, to be learned in context: what the next state costs, guessed in four ways."""
 
 import dataclasses
 import math
