@@ -103,14 +103,11 @@ def informed_guess(hops: int, *, ahead: int = 1, back: int = 0, places: int = 6)
         before = [0] * places
         for place, there in enumerate(image):
             before[there] = place
-        known, place = [], 0
-        for step in range(hops + 1 if hops > ahead else ahead + 1):
-            known += [place] * (step <= ahead)
-            answer, place = (place if step == hops else answer if step > hops else -1), image[place]
-        place = 0
+        forth, behind = [0], [0]
+        for _ in range(max(hops, ahead)):
+            forth.append(image[forth[-1]])
         for _ in range(back):
-            place = before[place]
-            known.append(place)
-        seen.setdefault(tuple(known), Counter())[answer] += 1
+            behind.append(before[behind[-1]])
+        seen.setdefault((*forth[: ahead + 1], *behind), Counter())[forth[hops]] += 1
     total = sum(sum(answers.values()) for answers in seen.values())
     return sum(max(answers.values()) for answers in seen.values()) / total
