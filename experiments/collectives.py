@@ -121,7 +121,7 @@ def places(axis: str) -> list[tuple[str, str]]:
 
 def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float], task: str, name: str) -> list[dict[str, Any]]:
     """What a contestant wants next: searches that are open, then fresh seeds; nothing when all is there."""
-    have = {_key(one): one for one in runs}
+    have = {key_of(one): one for one in runs}
     conditions, steps = contestants.conditions(task, name), STEPS[task]
     if axis == "longer":
         conditions, steps = PILOTS[task][1], 2 * steps
@@ -130,14 +130,10 @@ def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float], task
         conditions, share = [SECONDS[task]] if known else [], 2 * timing.get(f"{task}: softmax", 0.0)
         steps = max(100, min(4 * steps, round(steps * share / timing[f"{task}: {name}"], -2))) if known else steps
     jobs = [job for condition in conditions for job in _next(have, task, name, condition, int(steps))]
-    return [job for job in jobs if _key(job) not in have]
+    return [job for job in jobs if key_of(job) not in have]
 
 
-def _key(job: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(map(str, (job[key] for key in KEYS)))
-
-
-def _next(have: dict[tuple[Any, ...], dict[str, Any]], task: str, name: str, condition: list[float], steps: int) -> list[dict]:
+def _next(have: dict[str, dict[str, Any]], task: str, name: str, condition: list[float], steps: int) -> list[dict]:
     """Rates that are still to be tried, or the fresh seeds at the best."""
     one = TASKS[task].better == "lower"
 
@@ -145,10 +141,10 @@ def _next(have: dict[tuple[Any, ...], dict[str, Any]], task: str, name: str, con
         return [setting(task, name, condition, "search", LADDER[place], seed, steps) for seed in SEARCH]
 
     def loss(place: int) -> float:
-        scores = [have[_key(job)]["score"] for job in search(place)]
+        scores = [have[key_of(job)]["score"] for job in search(place)]
         return math.inf if None in scores else statistics.mean(scores) * (1 if one else -1)
 
-    tried = [place for place in range(len(LADDER)) if all(_key(job) in have for job in search(place))]
+    tried = [place for place in range(len(LADDER)) if all(key_of(job) in have for job in search(place))]
     missing = [place for place in FIRST if place not in tried]
     if not missing:
         best = min(tried, key=loss)
@@ -196,13 +192,12 @@ def make(jobs: list[dict[str, Any]], folder: Path, keep: Path | None, label: str
     made = joblib.Parallel(return_as="generator_unordered", batch_size=1)(joblib.delayed(run)(job, kept(job)) for job in jobs)
     for found in tqdm(made, total=len(jobs), desc=label, disable=None, mininterval=10):
         records.write(found, folder / f"{key_of(found)}.json")
-        said = " ".join(str(found[key]) for key in KEYS[:7])
-        print(said, found["score"], found["failure"], file=sys.stderr, flush=True)
+        print(*(found[key] for key in (*KEYS[:7], "score", "failure")), file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, and make what is missing."""
-    parser = records.command(__doc__.splitlines()[0], "runs of three steps, a seed of each")
+    parser = records.command(__doc__.splitlines()[0], "runs of three steps, in a folder that --runs names")
     parser.add_argument("--axes", nargs="+", choices=AXES, default=AXES)
     parser.add_argument("--runs", type=Path, default=RUNS, metavar="FOLDER", help="where each run is written")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
@@ -211,6 +206,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--pilot", action="store_true", help="only ask how long runs must be")
     parser.add_argument("--time", action="store_true", help="only measure seconds a step")
     options = parser.parse_args(arguments)
+    if options.quick and options.runs == RUNS:
+        parser.error("--quick needs a folder of its own: --runs FOLDER")
+    if options.quick:
+        STEPS.update(dict.fromkeys(STEPS, 3))
+        TEST.update(dict.fromkeys(TEST, 600))
     clock = options.runs / "timing.txt"
     if options.time:
         clock.parent.mkdir(parents=True, exist_ok=True)

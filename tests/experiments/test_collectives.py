@@ -123,6 +123,11 @@ def test_equal_seconds_are_twice_those_of_softmax(monkeypatch):
     assert all(one["condition"] == [1.0] for jobs in asked.values() for one in jobs)
 
 
+def test_a_quick_call_does_not_mix_its_runs_with_others():
+    with pytest.raises(SystemExit):
+        collectives.main(["--quick"])
+
+
 def test_longer_runs_are_twice_as_long_for_those_that_decide():
     assert ("spins", "softmax") in collectives.places("longer")
     assert {one["steps"] for one in collectives.wanted([], "longer", {}, "spins", "softmax")} == {6}
