@@ -120,6 +120,8 @@ def test_keys_are_the_origins(seed):
         for place, sources in origins[tuple(token for token in row if token != PAD)].items():
             wanted[place, sources] = True
         assert torch.equal(keys, wanted)
+    single = [[row.nonzero()[0].item() if row.sum() == 1 else -1 for row in keys] for keys in strings.keys]
+    assert strings.right_keys.tolist() == single
 
 
 def test_a_token_is_the_token_it_comes_from():

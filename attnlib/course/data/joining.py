@@ -71,6 +71,11 @@ class Joinings:
         """What is not filling."""
         return self.tokens != PAD
 
+    @property
+    def right_keys(self) -> Int[Tensor, "count n"]:
+        """The place that each token of a product comes from, -1 where there is none or where it may be one of two."""
+        return torch.where(self.keys.sum(-1) == 1, self.keys.int().argmax(-1), -1)
+
     def tell(self, index: int = 0) -> str:
         """Write out one string.
 
