@@ -29,6 +29,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from attnlib.course.data.joining import PAD, Joinings, Language, hide
+from attnlib.course.data.joining_bounds import bounds
 from attnlib.course.models.specimens import NETWORKS, mapped, rows_of, specimen, weights_of
 from attnlib.transformer import LanguageModel
 
@@ -42,8 +43,8 @@ SETTINGS = {
     "clip": 1.0,
     "warm_up": 500,
     "rates": [5e-4, 1e-3, 2e-3],
-    "search_steps": 4000,
-    "steps": 10_000,
+    "search_steps": 3000,
+    "steps": 8000,
     "seeds": 5,
     "validated": 256,
     "judged": 1000,
@@ -139,7 +140,7 @@ def trained(job: dict[str, object], settings: Settings, folder: Path) -> tuple[L
 
 @torch.no_grad()
 def judged(model: LanguageModel, network: str, of: str, settings: Settings) -> list[float]:
-    """The mean loss on unseen strings, its standard error over strings being theirs, and the share that the best head maps."""
+    """The mean loss on unseen strings, and the share of rows in which the best head looks at the right key."""
     strings, shown, hidden = strings_of(UNSEEN[of], settings[of], settings["share"])
     loss = losses_of(model, network, strings, shown, hidden).mean().item()
     shares = mapping(model, network, strings, shown, hidden)["next" if network == "causal" else "hidden"]
@@ -164,10 +165,10 @@ def run(job: dict[str, object], settings: Settings, folder: Path) -> dict[str, o
         weights = model.state_dict()
         saved(folder / f"{named(job)}.pt", weights)
         saved(folder / f"{named(job)}-half.pt", {name: each.half() for name, each in weights.items()})
-        result |= {"loss": judged(model, job["network"], "judged", settings)[0]}
         unseen = strings_of(UNSEEN["judged"], settings["judged"], settings["share"])
+        result |= {"loss": judged(model, job["network"], "judged", settings)[0]}
         result |= {"mapping": mapping(model, job["network"], *unseen)}
-    result["cpu_seconds_since_start_or_checkpoint"] = round(time.process_time() - begin, 1)
+    result["cpu_seconds"] = round(time.process_time() - begin, 1)  # since the run was last started
     return rounded(result)
 
 
@@ -226,11 +227,13 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = QUICK if options.quick else SETTINGS
     target = options.output or (None if options.quick else RESULTS)
+    earlier, asked = records.earlier(target, settings), (settings["judged"], settings["share"])
     result = {
         **records.head("specimens", TITLE, arguments, options.quick, records.versions(*PACKAGES)),
         "seeds": "run s draws its parameters from seed s, and the strings of step t from 1000000 s + t",
         "settings": settings,
-        "runs": records.earlier(target, settings).get("runs", []),
+        "bounds": earlier.get("bounds") or rounded(bounds(Language(), *strings_of(UNSEEN["judged"], *asked)[::2])),
+        "runs": earlier.get("runs", []),
     }
     for now in measure(result, settings, options.weights):
         records.write(now, target)

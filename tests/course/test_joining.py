@@ -182,10 +182,33 @@ def test_the_larger_language_agrees_with_itself():
 
 
 def test_who_maps_knows_more_than_who_does_not():
-    loss, right = joining_bounds.best_guesses(Language(), 0.2, 60, generator=drawn(4))
-    other, wrong = joining_bounds.best_guesses(Language(), 0.2, 60, one_side=True, generator=drawn(4))
+    strings = Language().draw(60, generator=drawn(4))
+    _, hidden = hide(strings.tokens, 0.2, generator=drawn(4))
+    loss, right = joining_bounds.best_guesses(Language(), strings, hidden)
+    other, wrong = joining_bounds.best_guesses(Language(), strings, hidden, one_side=True)
+    assert len(loss) == len(other) == hidden.sum()
     assert (loss.mean() < 0.5) & (other.mean() > 1.3)
     assert right.double().mean() > 0.8 > 0.6 > wrong.double().mean()
+    found = joining_bounds.bounds(Language(), strings, hidden)
+    assert found["best"] == [loss.mean().item(), right.double().mean().item()]
+    assert found["one_side"] == [other.mean().item(), wrong.double().mean().item()]
+    expected = joining_bounds.entropy(Language()) / (joining_bounds.mean_length(Language()) - 1)
+    assert found["causal"][0] == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_side_is_all_that_its_owner_sees(seed):
+    """The posterior by summing over all strings of that length whose tokens agree on one side of the arrow."""
+    strings = SMALL.draw(1, generator=drawn(seed))
+    _, hidden = hide(strings.tokens, 0.4, generator=drawn(seed))
+    found, _ = joining_bounds.best_guesses(SMALL, strings, hidden, one_side=True)
+    row = [token for token in strings.tokens[0].tolist() if token != PAD]
+    arrow = row.index(NUMBER[">>"])
+    for at, loss in zip(hidden[0].nonzero()[:, 0].tolist(), found.tolist(), strict=True):
+        seen = [i for i in range(len(row)) if not hidden[0, i] and (i > arrow) == (at > arrow)]
+        fits = {t: p for t, p in CHANCE.items() if len(t) == len(row) and all(t[i] == row[i] for i in seen)}
+        true = sum(p for t, p in fits.items() if t[at] == row[at])
+        assert loss == pytest.approx(-math.log(true / sum(fits.values())))
 
 
 def test_hidden_tokens_are_hidden_with_the_share():

@@ -23,6 +23,7 @@ def test_a_small_record_is_whole(tmp_path, unchecked):
         + [("final", name) for name in script.NETWORKS]
         + [("check", name) for name in script.NETWORKS[1:] for _ in range(2)]
     )
+    assert record["bounds"]["best"][0] < record["bounds"]["one_side"][0]
     best = min(runs[:2], key=lambda run: run["curve"][-1][1])["rate"]
     for run in runs[2:5]:
         assert run["rate"] == best
@@ -71,7 +72,7 @@ def test_a_checkpoint_of_another_run_is_not_taken(tmp_path, unchecked):
 
 def test_final_seeds_have_chosen_nothing_and_the_best_rate_is_everybodys():
     runs = [
-        {"stage": "search", "network": "tied", "seed": 0, "rate": rate, "steps": 4000, "curve": [[4000, loss, 0.5]]}
+        {"stage": "search", "network": "tied", "seed": 0, "rate": rate, "steps": 3000, "curve": [[3000, loss, 0.5]]}
         for rate, loss in zip(script.SETTINGS["rates"], (0.9, 0.4, 0.6), strict=True)
     ]
     assert script.rate_of(runs[:2], script.SETTINGS) is None
@@ -84,7 +85,7 @@ def test_final_seeds_have_chosen_nothing_and_the_best_rate_is_everybodys():
 
 
 def test_the_rate_rises_and_falls():
-    rates = [script.rate_at(step, JOB | {"steps": 10_000}, script.SETTINGS) for step in (0, 249, 499, 500, 5250, 9999)]
+    rates = [script.rate_at(step, JOB | {"steps": 10_500}, script.SETTINGS) for step in (0, 249, 499, 500, 5500, 10_499)]
     assert rates == pytest.approx([2e-6, 5e-4, 1e-3, 1e-3, 5e-4, 0], abs=1e-9)
 
 

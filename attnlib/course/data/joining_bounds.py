@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attnlib.course.data import _brackets as brackets
-from attnlib.course.data.joining import END, FIRST_OF_FRAGMENTS, MASK, PAD, Language, hide
+from attnlib.course.data.joining import ARROW, END, FIRST_OF_FRAGMENTS, MASK, PAD, Joinings, Language
 
 
 def log_evidence(language: Language, tokens: Int[Tensor, "count n"], seen: Bool[Tensor, "count n"]) -> Float[Tensor, "count"]:
@@ -69,33 +69,43 @@ def posterior(
 
 
 def best_guesses(
-    language: Language, share: float, count: int, *, one_side: bool = False, generator: torch.Generator | None = None
+    language: Language, strings: Joinings, hidden: Bool[Tensor, "count n"], *, one_side: bool = False
 ) -> tuple[Float[Tensor, "hidden"], Bool[Tensor, "hidden"]]:
-    """How well anybody can do who fills the gaps of :func:`attnlib.course.data.joining.hide`, one entry for each hidden token.
+    """How well anybody can do who fills the gaps of strings, one entry for each hidden token, string by string.
 
     Args:
         language: what strings there are.
-        share: the chance that a token is hidden.
-        count: how many strings to draw.
+        strings, hidden: strings, and which of their tokens are hidden, as :func:`attnlib.course.data.joining.hide` says.
         one_side: use only what is seen on the token's own side of the arrow, as who knows the grammar and never maps would.
-        generator: source of randomness.
 
     Returns:
         Minus the logarithm of the chance that the true token has in the exact posterior, in nats, and whether the most probable
         token is the true one.
     """
-    strings = language.draw(count, generator=generator)
-    _, hidden = hide(strings.tokens, share, generator=generator)
     row, at = hidden.nonzero().unbind(-1)
     tokens, seen = strings.tokens[row], ~hidden[row]
     if one_side:
-        arrow = strings.keys.any(-1).int().argmax(-1)[row] - 1  # the first token with an origin stands behind it
-        place = torch.arange(tokens.shape[-1])
+        place, arrow = torch.arange(tokens.shape[-1]), (tokens == ARROW).int().argmax(-1)
         behind = place > arrow[:, None]
-        seen = seen & (behind == (at > arrow)[:, None]) | (tokens <= END) & (tokens != MASK)
+        seen = seen & (behind == (at > arrow)[:, None])
     chance = posterior(language, tokens, seen, at)
     true = strings.tokens[row, at]
     return -chance.gather(-1, true[:, None])[:, 0].log(), chance.argmax(-1) == true
+
+
+def bounds(language: Language, strings: Joinings, hidden: Bool[Tensor, "count n"]) -> dict[str, list[float]]:
+    """The best that anybody can do on these strings: the mean loss in nats, and the share of gaps that is guessed right.
+
+    Returns:
+        ``best`` of who knows everything, ``one_side`` of who knows the grammar and the token's own side of the arrow, and
+        ``causal`` of who says whole strings, token by token, which has no share.
+    """
+    found = {}
+    for name, one_side in (("best", False), ("one_side", True)):
+        loss, right = best_guesses(language, strings, hidden, one_side=one_side)
+        found[name] = [loss.mean().item(), right.double().mean().item()]
+    whole = log_evidence(language, strings.tokens, torch.ones_like(hidden))
+    return found | {"causal": [-whole.sum().item() / (strings.real.sum() - len(strings)).item()]}
 
 
 def entropy(language: Language) -> float:

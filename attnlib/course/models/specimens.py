@@ -1,5 +1,7 @@
 """The transformers that page 7d examines: they learn the language of joinings, and a head may find where a token comes from."""
 
+from typing import cast
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -56,9 +58,11 @@ def weights_of(
 ) -> Float[Tensor, "steps count heads n n"]:
     """The weights of every head at every step, for tokens of which ``real`` are no filling. Errors are those of the model."""
     states = model.states(tokens, real)
-    blocks = [model.stack.blocks[0 if model.stack.tied else step] for step in range(len(states) - 1)]
-    mask = real[:, None]
-    return torch.stack([block.mixer.explain(x, mask=mask).weights for block, x in zip(blocks, states[:-1], strict=True)])
+    found = []
+    for step, x in enumerate(states[:-1]):
+        block = model.stack.blocks[0 if model.stack.tied else step]
+        found.append(cast("SoftmaxAttention", block.mixer).explain(x, mask=real[:, None]).weights)
+    return torch.stack(found)
 
 
 def mapped(
