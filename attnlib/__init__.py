@@ -75,8 +75,6 @@ from attnlib.hopfield import (
     potts_couplings,
     random_patterns,
     splitting_beta,
-    storage_sweep,
-    storage_trial,
 )
 from attnlib.mean_field import (
     Binary,
@@ -356,8 +354,6 @@ __all__ = [
     "splitting_beta",
     "stable_scale",
     "state_evolution",
-    "storage_sweep",
-    "storage_trial",
     "symmetric_couplings",
     "symmetric_share",
     "tap",

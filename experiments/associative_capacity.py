@@ -28,7 +28,7 @@ import records
 import torch
 from digits import rounded
 
-from attnlib.hopfield import storage_sweep
+from attnlib.course.models import storage_sweep
 
 TITLE = "Capacity and basins of associative memories, random patterns"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"

@@ -16,6 +16,7 @@ from attnlib.hopfield.energy import (
 )
 from attnlib.hopfield.fixed_points import find_fixed_points
 from attnlib.hopfield.mixer import EnergyAttention
+from attnlib.hopfield.patterns import flip_spins, random_patterns
 from attnlib.hopfield.probability import (
     hopfield_log_density,
     hopfield_log_partition,
@@ -29,12 +30,6 @@ from attnlib.hopfield.records import (
     FixedPoints,
     PottsCouplings,
     Recall,
-)
-from attnlib.hopfield.storage import (
-    flip_spins,
-    random_patterns,
-    storage_sweep,
-    storage_trial,
 )
 from attnlib.hopfield.transitions import potts_couplings, splitting_beta
 
@@ -67,6 +62,4 @@ __all__ = [
     "potts_couplings",
     "random_patterns",
     "splitting_beta",
-    "storage_sweep",
-    "storage_trial",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attnlib.course import recorded
-from attnlib.hopfield import storage_sweep
+from attnlib.course.models import storage_sweep
 
 
 def complete(result):

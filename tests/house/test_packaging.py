@@ -151,7 +151,7 @@ NEEDED = {
     "matplotlib": "import attnlib.course.plots",
     "anywidget": "import attnlib.course.live",
     "traitlets": "import attnlib.course.live",
-    "joblib": "from attnlib.hopfield import storage_sweep; storage_sweep([])",
+    "joblib": "from attnlib.course.models import storage_sweep; storage_sweep([])",
     "sacrebleu": "from attnlib.course.models import bleu; bleu([['a']], [['a']])",
     "tqdm": "from attnlib._core.training import endless; endless(list, 1, 'a bar')",
     "safetensors": "import attnlib; attnlib.load('tests/transformer/folders/gpt2')",

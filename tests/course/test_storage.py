@@ -1,15 +1,11 @@
-"""Storage trials, their sweeps on one core and on a Dask cluster, and the benchmark."""
+"""Trials of what an associative memory holds, and their sweeps on one core and on a Dask cluster."""
 
-import json
-
-import course
 import joblib
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from attnlib.hopfield import dense_recall, flip_spins, random_patterns, storage_sweep, storage_trial
+from attnlib.course.models import storage_sweep, storage_trial
+from attnlib.hopfield import dense_recall, flip_spins, random_patterns
 
 TRIALS = [
     {"d": 20, "m": m, "degree": degree, "flips": flips, "probes": 3, "seed": seed}
@@ -21,36 +17,6 @@ TRIALS = [
 
 def generator(seed=0):
     return torch.Generator().manual_seed(seed)
-
-
-@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**31))
-def test_random_patterns_are_spins(m, d, seed):
-    patterns = random_patterns(m, d, generator=generator(seed), dtype=torch.float64)
-    assert patterns.shape == (m, d)
-    assert patterns.dtype == torch.float64
-    assert patterns.abs().eq(1).all()
-    assert torch.equal(patterns, random_patterns(m, d, generator=generator(seed), dtype=torch.float64))
-
-
-def test_random_patterns_are_fair_and_independent():
-    patterns = random_patterns(20_000, 4, generator=generator())
-    assert patterns.dtype == torch.get_default_dtype()
-    assert patterns.mean(0).abs().max() < 0.03
-    assert (patterns.T @ patterns / 20_000 - torch.eye(4)).abs().max() < 0.03
-
-
-@given(st.integers(1, 9), st.integers(1, 9), st.data())
-def test_exactly_so_many_spins_are_turned(n, d, data):
-    flips = data.draw(st.integers(0, d))
-    state = random_patterns(n, d, generator=generator())
-    spoiled = flip_spins(state, flips, generator=generator(1))
-    assert ((state != spoiled).sum(-1) == flips).all()
-    assert spoiled.abs().eq(1).all()
-
-
-def test_every_spin_is_turned_equally_often():
-    turned = flip_spins(torch.ones(20_000, 5), 2, generator=generator()) == -1
-    assert turned.double().mean(0).sub(0.4).abs().max() < 0.02
 
 
 @pytest.mark.parametrize("mode", ["asynchronous", "synchronous"])
@@ -69,7 +35,7 @@ def test_a_trial_is_what_it_says(mode):
 def test_many_cues_go_through_in_pieces(monkeypatch):
     settings = {"degree": "exp", "flips": 3, "mode": "synchronous"}
     whole = storage_trial(40, 16, **settings)
-    monkeypatch.setattr("attnlib.hopfield.storage._OVERLAPS_AT_ONCE", 300)  # seven cues at a time
+    monkeypatch.setattr("attnlib.course.models.storage._OVERLAPS_AT_ONCE", 300)  # seven cues at a time
     assert torch.equal(storage_trial(40, 16, **settings), whole)
     assert 0 < whole.eq(1).double().mean() < 1
 
@@ -84,11 +50,6 @@ def test_few_patterns_come_back_and_too_many_do_not():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: random_patterns(0, 3), "m is 0; expected an integer of at least 1"),
-        (lambda: random_patterns(3, 0), "d is 0; expected an integer of at least 1"),
-        (lambda: flip_spins(torch.ones(2, 3), 4), r"flips is 4 and state has shape \(2, 3\); expected .* d >= flips"),
-        (lambda: flip_spins(torch.ones(2, 3), -1), "flips is -1; expected an integer of at least 0"),
-        (lambda: flip_spins(torch.tensor(1.0), 0), r"state has shape \(\); expected"),
         (lambda: storage_trial(3, 5, degree=2, probes=4), "probes is 4; expected at most m, 3"),
         (lambda: storage_trial(3, 5, degree=2, probes=0), "probes is 0; expected an integer of at least 1"),
         (lambda: storage_trial(3, 5, degree=2, flips=6), "flips is 6 and state has shape"),
@@ -126,14 +87,3 @@ def test_a_dask_cluster_gives_the_same_numbers():
         found = storage_sweep(TRIALS)
     same(found, expected)
     assert len({task["worker"] for task in ran.data}) == 2, "the cluster did not take part"
-
-
-# The benchmark
-
-
-def test_vectorised_retrieval_pays_for_many_probes():
-    cases = json.loads((course.ROOT / "benchmarks" / "results" / "asynchronous_retrieval.json").read_text())["cases"]
-    loops = {(case["measures"], case["sizes"]["n"]): case["results"]["loop"]["ratio_interval"] for case in cases}
-    assert set(loops) == {(measures, n) for measures in ("classical", "exponential") for n in (1, 16, 256)}
-    assert all(low > 10 for (_, n), (low, _) in loops.items() if n == 256)
-    assert all(high < 1 for (_, n), (_, high) in loops.items() if n == 1)  # one probe alone: the plain loop is faster

@@ -1,73 +1,29 @@
-"""How much an associative memory holds: random patterns, spoiled cues, and sweeps over many trials."""
+"""How much an associative memory holds: trials of random patterns and spoiled cues, and sweeps over many of them."""
 
 from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._core.checks import check_count, check_dtype, check_floating, check_generator
+from attnlib._core.checks import check_count
 from attnlib._core.extras import extra
-from attnlib.hopfield.associative import Degree, check_spins
-from attnlib.hopfield.recall import Mode, dense_recall
+from attnlib.hopfield import dense_recall, flip_spins, random_patterns
 
 _OVERLAPS_AT_ONCE = 2**22
 """Cues are recalled in pieces with so many overlaps with the memories: 16 MiB in float32."""
-
-
-def random_patterns(
-    m: int, d: int, *, generator: torch.Generator | None = None, dtype: torch.dtype | None = None
-) -> Float[Tensor, "m d"]:
-    """Draw m patterns ``[m, d]`` of independent fair spins, -1 or 1, on the generator's device.
-
-    Raises ValueError unless ``m, d >= 1`` and the dtype is a floating one.
-
-    >>> patterns = random_patterns(2, 6, generator=torch.Generator().manual_seed(0))
-    >>> patterns.shape, patterns.abs().unique()
-    (torch.Size([2, 6]), tensor([1.]))
-    """
-    shape = check_count("m", m), check_count("d", d)
-    check_generator(generator)
-    dtype = check_dtype(dtype)
-    device = None if generator is None else generator.device
-    return 2 * torch.randint(2, shape, generator=generator, device=device).to(dtype) - 1
-
-
-def flip_spins(
-    state: Float[Tensor, "*batch d"], flips: int, *, generator: torch.Generator | None = None
-) -> Float[Tensor, "*batch d"]:
-    """Turn exactly ``flips`` random spins of each row ``[*batch, d]``.
-
-    Raises ValueError unless the state consists of -1 and 1 and ``0 <= flips <= d``.
-
-    >>> (flip_spins(torch.ones(2, 10), 3) == -1).sum(-1)  # in each row other ones
-    tensor([3, 3])
-    """
-    flips = check_count("flips", flips, least=0)
-    check_floating(state=state)
-    check_spins("state", state)
-    check_generator(generator)
-    if state.ndim == 0 or flips > state.shape[-1]:
-        raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")
-    device = None if generator is None else generator.device
-    chosen = (
-        torch.rand(state.shape, dtype=torch.float32, generator=generator, device=device)
-        .argsort(-1)[..., :flips]
-        .to(state.device)
-    )
-    return state * torch.ones_like(state).scatter(-1, chosen, -1)
 
 
 def storage_trial(
     m: int,
     d: int,
     *,
-    degree: Degree,
+    degree: int | Literal["exp"],
     flips: int = 0,
     probes: int | None = None,
-    mode: Mode = "asynchronous",
+    mode: Literal["asynchronous", "synchronous"] = "asynchronous",
     max_steps: int = 50,
     seed: int = 0,
     dtype: torch.dtype = torch.float32,
@@ -137,7 +93,7 @@ def storage_sweep(trials: Sequence[Mapping[str, Any]], *, jobs: int | None = Non
             signature(storage_trial).bind(**trial)
         except TypeError as error:
             raise ValueError(f"trials has {dict(trial)}: {error}; expected arguments of storage_trial") from None
-    with extra("attnlib.hopfield.storage_sweep"):
+    with extra("attnlib.course.models.storage_sweep"):
         from joblib import Parallel, delayed
 
     try:
