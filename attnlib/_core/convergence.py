@@ -1,7 +1,9 @@
-"""What a solver says when it stops short: raised or warned, never silent."""
+"""When a solver stops, and what it says when it stops short: raised or warned, never silent."""
 
 import warnings
 from typing import Literal
+
+from attnlib._core.checks import check_choice, check_count, check_number
 
 OnFailure = Literal["error", "warn"]
 """What a solver does when it does not converge: raise a ConvergenceError, or warn and return what it has."""
@@ -34,6 +36,13 @@ class ConvergenceWarning(UserWarning):
     >>> said[0].category.__name__, found.reached
     ('ConvergenceWarning', tensor([-1]))
     """
+
+
+def check_solver(tolerance: float | int | None, max_steps: int, on_failure: OnFailure, *, default: float) -> tuple[float, int]:
+    """Return a solver's tolerance, the default where none is given, and its steps; raise as the public functions say."""
+    check_choice("on_failure", on_failure, ("error", "warn"))
+    max_steps = check_count("max_steps", max_steps)
+    return check_number("tolerance", default if tolerance is None else tolerance, above=0), max_steps
 
 
 def report_failure(message: str, *, iterations: int, residual: float, on_failure: OnFailure) -> None:

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
-from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.checks import Scalar, check_field, check_floating
+from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.numerics import lengths
 from attnlib._core.transforms import in_forward_mode, no_derivatives, transforming
 from attnlib._core.values import check_finite, check_result, looking, refuted, verdict
@@ -79,10 +79,8 @@ def saddle_point(
     (tensor([0.4142, 0.4142]), tensor(True))
     """
     spins = check_spins(J, h, beta)
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    max_steps = check_count("max_steps", max_steps)
     default = default_tolerance(spins.couplings.dtype)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=default)
     if start is not None:
         check_floating(start=start, J=J)
         check_field("start", start, (*spins.batch, spins.n), J)

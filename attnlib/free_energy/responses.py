@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import Scalar, check_choice, check_count, check_number, check_tensors
-from attnlib._core.convergence import OnFailure
+from attnlib._core.checks import Scalar, check_choice, check_count, check_tensors
+from attnlib._core.convergence import OnFailure, check_solver
 from attnlib._core.values import check_result
 from attnlib.free_energy.newton import solved
 from attnlib.free_energy.records import SaddlePoint
@@ -60,10 +60,7 @@ def vector_spin_free_energy(
     """
     spins = check_spins(J, h, beta)
     check_choice("order", order, (0, 1))
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    max_steps = check_count("max_steps", max_steps)
-    default = default_tolerance(torch.float64)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=default_tolerance(torch.float64))
     if d is not None:
         d = check_count("d", d)
         if h is not None and d != spins.d:
@@ -134,10 +131,7 @@ def response_tensor(
     """
     check_tensors(h=h)
     spins = check_spins(J, h, beta)
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    max_steps = check_count("max_steps", max_steps)
-    default = default_tolerance(torch.float64)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=default_tolerance(torch.float64))
     with working(J):
         couplings, fields = spins.couplings.double(), spins.fields.double()  # cold spins leave single precision few digits
         found = solved(couplings, fields, None, tolerance, max_steps, on_failure)

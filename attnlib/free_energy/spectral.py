@@ -13,8 +13,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_floating, check_number
-from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.checks import Scalar, check_field, check_floating
+from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.numerics import inverse_of
 from attnlib._core.systems import check_system
 from attnlib._core.transforms import in_forward_mode, orders, transforming
@@ -76,10 +76,8 @@ def spherical_point(
     if h.ndim < 3 or h.shape[-2] != system.n or h.shape[-1] == 0 or tuple(h.shape[:-3]) != system.batch:
         raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, fields, n, d] for J of shape {tuple(J.shape)}")
     check_field("h", h, tuple(h.shape), J)
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    max_steps = check_count("max_steps", max_steps)
     default = default_tolerance(system.couplings.dtype)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=default)
     with working(J):
         beta = system.beta[..., None] if isinstance(system.beta, Tensor) else system.beta
         fields = times(beta, h.to(system.couplings.dtype))

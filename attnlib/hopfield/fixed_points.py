@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._core.checks import check_choice, check_count, check_number, check_states
-from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.checks import check_number, check_states
+from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.numerics import Mask, attention_average, attention_weights_of
 from attnlib._core.values import check_result, check_visible
 from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian, unchecked_jacobian
@@ -56,10 +56,7 @@ def find_fixed_points(
     if state.ndim != 2 or 0 in state.shape:
         raise ValueError(f"state has shape {tuple(state.shape)}; expected [n, d] with n >= 1")
     beta = check_number("beta", beta, above=0)
-    max_steps = check_count("max_steps", max_steps)
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    default = torch.finfo(state.dtype).eps ** (2 / 3)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=torch.finfo(state.dtype).eps ** (2 / 3))
     merge = check_number("merge", merge, above=0)
     patterns = memory.detach().double()
     unit = patterns.norm(dim=-1).max().item()

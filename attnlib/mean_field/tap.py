@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import Scalar, check_choice, check_count, check_field, check_number
-from attnlib._core.convergence import OnFailure
+from attnlib._core.checks import Scalar, check_field
+from attnlib._core.convergence import OnFailure, check_solver
 from attnlib._core.systems import System, check_system
 from attnlib._core.transforms import in_forward_mode
 from attnlib._core.values import refuted
@@ -146,11 +146,8 @@ def _solve(
     on_failure: OnFailure,
 ) -> MeanField:
     check_prior(prior, system.n)
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    max_steps = check_count("max_steps", max_steps)
-    default = torch.finfo(system.couplings.dtype).eps ** (2 / 3)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
     couplings, fields = system.couplings, system.fields
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=torch.finfo(couplings.dtype).eps ** (2 / 3))
     if reaction is None and prior.reaction == "number" and prior.d > 1:  # V is what stiffnesses of beta and beta^2 leave
         couplings, fields = couplings.double(), fields.double()
     if start is not None:

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from attnlib._core.checks import check_choice, check_count, check_floating, check_number
-from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.checks import check_count, check_floating
+from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.transforms import beneath, in_forward_mode, only_forward, transforming
 from attnlib._core.values import check_finite, settled
 from attnlib.solve.implicit import LinearSolver, Map, attach
@@ -66,10 +66,8 @@ def with_derivatives(
     check_finite(solution=solution)
     if not callable(function):
         raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
-    check_choice("on_failure", on_failure, ("error", "warn"))
-    max_steps, sweeps = check_count("max_steps", max_steps), check_count("sweeps", sweeps, least=0)
-    default = 256 * torch.finfo(solution.dtype).eps
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=256 * torch.finfo(solution.dtype).eps)
+    sweeps = check_count("sweeps", sweeps, least=0)
     return moving(function, solution.detach(), linear_solver(tolerance, max_steps, on_failure, sweeps), 100 * tolerance)
 
 

@@ -6,12 +6,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._core.checks import check_choice, check_count, check_field, check_floating, check_number
-from attnlib._core.convergence import OnFailure, report_failure
+from attnlib._core.checks import check_choice, check_count, check_field, check_number
+from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.numerics import differentiable
 from attnlib._core.transforms import in_forward_mode, no_derivatives, transforming
-from attnlib._core.values import check_finite, looking, refuted
+from attnlib._core.values import looking, refuted
 from attnlib.solve.derivatives import linear_solver, moving
+from attnlib.solve.implicit import check_map
 from attnlib.solve.iterate import FixedPoint, Iterate, Method
 
 
@@ -76,20 +77,12 @@ def fixed_point(
     >>> found.solution[0], found.converged
     (tensor([0.7391], dtype=torch.float64), tensor([True, True]))
     """
-    check_floating(start=start)
-    if start.ndim < 1 or start.shape[-1] == 0:
-        raise ValueError(f"start has shape {tuple(start.shape)}; expected [*batch, k] with k >= 1")
-    check_finite(start=start)
-    if not callable(function):
-        raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
+    check_map(function, "start", start)
     check_choice("method", method, ("damped", "anderson", "newton"))
-    check_choice("on_failure", on_failure, ("error", "warn"))
     if not callable(step):
         step = check_number("step", step, above=0)
-    default = torch.finfo(start.dtype).eps ** (2 / 3)
-    tolerance = check_number("tolerance", default if tolerance is None else tolerance, above=0)
-    max_steps, memory = check_count("max_steps", max_steps), check_count("memory", memory, least=1)
-    ridge = check_number("ridge", ridge, above=0)
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=torch.finfo(start.dtype).eps ** (2 / 3))
+    memory, ridge = check_count("memory", memory, least=1), check_number("ridge", ridge, above=0)
     start = differentiable(start).detach()
     blind = start.is_meta or not looking()
     through = blind and (torch.is_grad_enabled() or transforming())

@@ -11,11 +11,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnlib._core.checks import check_floating
+from attnlib._core.values import check_finite
+
 Map = Callable[[Tensor], Tensor]
 """States ``[*batch, k]`` in, states out, each sample's from its own."""
 
 LinearSolver = Callable[[Map, Tensor], Tensor]
 """Solves ``u = f(u)`` for a linear map, from a start."""
+
+
+def check_map(function: object, name: str, state: Tensor) -> None:
+    """Raise unless it is a function, and the state that it is to be asked at finite, ``[*batch, k]``, with k at least 1."""
+    check_floating(**{name: state})
+    if state.ndim < 1 or state.shape[-1] == 0:
+        raise ValueError(f"{name} has shape {tuple(state.shape)}; expected [*batch, k] with k >= 1")
+    check_finite(**{name: state})
+    if not callable(function):
+        raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
 
 
 def attach(function: Map, solution: Tensor, solve: LinearSolver, slack: float, *, twice: bool = True) -> Tensor:

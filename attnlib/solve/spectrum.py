@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._core.checks import check_choice, check_count, check_floating, check_generator, check_number
+from attnlib._core.checks import check_choice, check_count, check_generator, check_number
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import differentiable, widened
 from attnlib._core.transforms import in_forward_mode, transforming
-from attnlib._core.values import check_finite, check_visible, refuted, settled
-from attnlib.solve.implicit import Map
+from attnlib._core.values import check_visible, refuted, settled
+from attnlib.solve.implicit import Map, check_map
 
 KRYLOV, LOOK = 64, 8
 """Dimensions of the largest space in which eigenvalues are looked for, and after how many more it is looked there.
@@ -59,7 +59,7 @@ def spectral_radius(
     >>> spectral_radius(lambda z: z @ turn.mT, torch.zeros(2))
     tensor(0.5000)
     """
-    _check(function, "state", state)
+    check_map(function, "state", state)
     check_visible(state=state)
     check_choice("on_failure", on_failure, ("error", "warn"))
     tolerance, max_steps = check_number("tolerance", tolerance, above=0), check_count("max_steps", max_steps)
@@ -110,7 +110,7 @@ def jacobian_penalty(
     >>> jacobian_penalty(lambda z: scale * z, torch.ones(2))
     tensor(25., grad_fn=<DivBackward0>)
     """
-    _check(function, "state", state)
+    check_map(function, "state", state)
     samples = check_count("samples", samples)
     check_generator(generator)
     with torch.enable_grad():
@@ -210,12 +210,3 @@ def _pulled(image: Tensor, point: Tensor, u: Tensor, create: bool = False) -> Te
         return torch.zeros_like(u)
     (back,) = torch.autograd.grad(image, point, u, retain_graph=True, create_graph=create, allow_unused=True)
     return torch.zeros_like(u) if back is None else back
-
-
-def _check(function: object, name: str, state: Tensor) -> None:
-    check_floating(**{name: state})
-    if state.ndim < 1 or state.shape[-1] == 0:
-        raise ValueError(f"{name} has shape {tuple(state.shape)}; expected [*batch, k] with k >= 1")
-    check_finite(**{name: state})
-    if not callable(function):
-        raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
