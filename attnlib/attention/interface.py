@@ -75,6 +75,9 @@ class Mixer(nn.Module):
     mixed_from = "x, context, score_bias"
     """What can make the result overflow."""
 
+    alone: str | None = None
+    """Why neither a context nor a score bias is taken; None where both are."""
+
     log_beta: Tensor | None
 
     def __init__(
@@ -96,6 +99,9 @@ class Mixer(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        if self.alone and context_dim is not None and context_dim != dim:
+            raise ValueError(f"context_dim is {context_dim!r:.40}; expected None or dim, {dim!r:.40}: a context is not taken")
+        context_dim = None if self.alone else context_dim
         self.dim, self.heads = check_count("dim", dim), check_count("heads", heads)
         self.context_dim = self.dim if context_dim is None else check_count("context_dim", context_dim)
         if head_dim is None and self.dim % self.heads:
@@ -171,6 +177,9 @@ class Mixer(nn.Module):
         self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None, score_bias: Tensor | None = None
     ) -> Heads:
         """Check the input and apply the maps: queries, keys and values per head. Shapes and errors are those of the call."""
+        for name, given in (("context", context), ("score_bias", score_bias)):
+            if self.alone and given is not None:
+                raise ValueError(f"{name} is given; expected None: {self.alone}")
         check_tensors(x=x)
         if x.ndim < 2 or x.shape[-1] != self.dim:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected [*batch, n, {self.dim}]")

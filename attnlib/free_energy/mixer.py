@@ -86,6 +86,7 @@ class VectorSpinAttention(Mixer):
     """
 
     has_keys, has_values, has_weights = False, False, False
+    alone = "couplings belong to pairs of x's own tokens"
     mixed_from = "x, or the couplings,"
 
     def __init__(
@@ -114,10 +115,9 @@ class VectorSpinAttention(Mixer):
         on_failure: OnFailure = "error",
         lengths: Lengths = "each",
     ) -> None:
-        if context_dim is not None and context_dim != dim:
-            raise ValueError(f"context_dim is {context_dim!r:.40}; expected None or dim, {dim!r:.40}: a context is not taken")
         super().__init__(
             dim,
+            context_dim,
             heads=heads,
             head_dim=head_dim,
             beta=beta,
@@ -161,15 +161,6 @@ class VectorSpinAttention(Mixer):
         start = self.couplings if couplings == "free" else self.strength
         if refuted(lambda: torch.isfinite(start).all()):
             raise ValueError(f"largest / beta is too large for {start.dtype}; expected a smaller largest, or a larger beta")
-
-    def split(
-        self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None, score_bias: Tensor | None = None
-    ) -> Heads:
-        """Check the input and make fields of it, ``[*batch, heads, n, d]``. Shapes and errors are those of the call."""
-        for name, given in (("context", context), ("score_bias", score_bias)):
-            if given is not None:
-                raise ValueError(f"{name} is given; expected None: couplings belong to pairs of x's own tokens")
-        return super().split(x, None, mask)
 
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """Respond to each head's fields, ``[*batch, heads, n, d]``. Errors are those of the call."""

@@ -77,6 +77,7 @@ class MeanFieldAttention(Mixer):
     """
 
     has_keys, has_values, has_weights = False, False, False
+    alone = "couplings belong to pairs of x's own places"
     mixed_from = "x, or the couplings,"
 
     def __init__(
@@ -109,10 +110,9 @@ class MeanFieldAttention(Mixer):
         max_steps: int = 200,
         on_failure: OnFailure = "error",
     ) -> None:
-        if context_dim is not None and context_dim != dim:
-            raise ValueError(f"context_dim is {context_dim!r:.40}; expected None or dim, {dim!r:.40}: a context is not taken")
         super().__init__(
             dim,
+            context_dim,
             heads=heads,
             head_dim=head_dim,
             beta=beta,
@@ -161,15 +161,6 @@ class MeanFieldAttention(Mixer):
             self.reaction = nn.Sequential(nn.Linear(d, 2 * d, device=device, dtype=dtype), nn.Tanh(), last)
             nn.init.zeros_(last.weight)  # it starts as naive mean field
             nn.init.zeros_(last.bias)
-
-    def split(
-        self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None, score_bias: Tensor | None = None
-    ) -> Heads:
-        """Check the input and make fields of it, ``[*batch, heads, n, d]``. Shapes and errors are those of the call."""
-        for name, given in (("context", context), ("score_bias", score_bias)):
-            if given is not None:
-                raise ValueError(f"{name} is given; expected None: couplings belong to pairs of x's own places")
-        return super().split(x, None, mask)
 
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """Respond to each head's fields, ``[*batch, heads, n, d]``. Errors are those of the call."""
