@@ -2,13 +2,20 @@
 
 import ast
 import json
+import pickle
 import re
+import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import yaml
+
+# What is set to None cannot be imported. Grammars of addresses in all alphabets, which jsonschema takes along where they are
+# there, cost a second of every process that reads a notebook, and no notebook's schema asks for them.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+import nbformat  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = (
@@ -74,11 +81,17 @@ def notebooks(root: Path = ROOT) -> list[Path]:
 
 def read(path: Path) -> Any:
     """Read a notebook. Cells without an id get one from their place, not a random one as nbformat would give."""
-    raw = json.loads(path.read_text(encoding="utf-8"))
+    return pickle.loads(_checked(path.read_text(encoding="utf-8")))
+
+
+@cache
+def _checked(written: str) -> bytes:
+    """A notebook held against nbformat's schema, once: that takes longest of all. Each reader gets a notebook of its own."""
+    raw = json.loads(written)
     raw["nbformat_minor"] = max(raw.get("nbformat_minor", 0), 5)
     for index, cell in enumerate(raw["cells"]):
         cell.setdefault("id", f"cell-{index}")
-    return nbformat.reads(json.dumps(raw), as_version=4)
+    return pickle.dumps(nbformat.reads(json.dumps(raw), as_version=4))
 
 
 def text(nb: Any) -> str:
@@ -105,18 +118,24 @@ def title(nb: Any) -> str:
     return nb.cells[0].source.splitlines()[0].removeprefix("# ")
 
 
+@cache
 def syntax(source: str) -> ast.Module:
-    """The code of a cell, parsed; lines for IPython do nothing."""
+    """The code of a cell, parsed, to be read only; lines for IPython do nothing."""
     return ast.parse("\n".join(re.sub(r"^(\s*)[%!].*", r"\1pass", line) for line in source.splitlines()))
 
 
 def claims_asked(cell: Any) -> list[str | None]:
     """The ids of the calls of ``claim`` in a cell; None for an id that is not written out."""
-    calls = [node for node in ast.walk(syntax(cell.source)) if isinstance(node, ast.Call)]
+    return [*_asked(cell.source)]
+
+
+@cache
+def _asked(source: str) -> tuple[str | None, ...]:
+    calls = [node for node in ast.walk(syntax(source)) if isinstance(node, ast.Call)]
     calls.sort(key=lambda call: (call.lineno, call.col_offset))
     names = [(call, call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) for call in calls]
     firsts = [(call.args or [k.value for k in call.keywords if k.arg == "id"])[0] for call, name in names if name == "claim"]
-    return [first.value if isinstance(first, ast.Constant) else None for first in firsts]
+    return tuple(first.value if isinstance(first, ast.Constant) else None for first in firsts)
 
 
 def claims_shown(cell: Any) -> list[Shown]:

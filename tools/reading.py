@@ -109,7 +109,8 @@ class _Apart(ast.NodeTransformer):
 
 def names(source: str) -> tuple[set[str], set[str]]:
     """The names that code binds at its top level, and those that it, its functions included, looks up there."""
-    top = symtable.symtable(ast.unparse(_Apart().visit(course.syntax(source))), "cell", "exec")
+    tree = ast.parse(ast.unparse(course.syntax(source)))  # one of its own, to be changed
+    top = symtable.symtable(ast.unparse(_Apart().visit(tree)), "cell", "exec")
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     read = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
     inner = list(top.get_children())
