@@ -17,15 +17,20 @@ import pytest
 import torch
 
 pytest_plugins = ["helpers.tiers"]
+if "nbval.plugin" not in sys.modules:  # pyproject.toml leaves it to this file, after what course keeps out of every process
+    pytest_plugins += ["nbval.plugin"]
 
 PATIENCE = 1800
 """Seconds that only a hang can take, however busy the machine is."""
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: tests in a browser wait half of their time for a page to come to rest."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than there are cores, but in the tier without a browser, whose tests wait half of their time for pages.
+
+    A worker costs ten seconds of processor time before its first test, and twice as much where nothing has been compiled yet.
+    """
+    return (os.cpu_count() or 1) + (config.getoption("tier") != "check")
 
 
 @pytest.fixture(autouse=True)
