@@ -148,6 +148,7 @@ def test_an_interrupted_experiment_goes_on(tmp_path, capsys):
     assert not capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_one_run_that_breaks_down_leaves_the_others_alone(monkeypatch):
     train = together.train
 

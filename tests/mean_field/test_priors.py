@@ -135,7 +135,7 @@ def test_bessel_ratios_to_many_digits(d):
                 assert abs(Decimal(one.item()) / wanted - 1) < digits, (b, one, wanted)
 
 
-@pytest.mark.parametrize("d", [2, 3, 16, 1024])
+@pytest.mark.parametrize("d", [2, 3, 16, pytest.param(1024, marks=pytest.mark.slow)])
 @pytest.mark.sweep(1)
 def test_fields_of_every_size_have_finite_means_and_gradients(d):
     for size in (0.0, 1e-20, 1e-6, 1e-3, 1.0, 1e3, 1e6):

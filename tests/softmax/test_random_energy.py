@@ -220,6 +220,7 @@ def test_more_keys_come_nearer_to_the_limit():
     assert gaps[-1] > 0
 
 
+@pytest.mark.slow
 def test_frozen_weights_do_not_self_average():
     """Beyond freezing the variance tends to Y (1 - Y) / 3, as slowly as the mean tends to Y; before it, to zero."""
     ratio = torch.tensor([0.5, 1.5, 2.5], dtype=torch.float64)
