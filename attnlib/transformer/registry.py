@@ -53,7 +53,7 @@ class Contestants:
 
     @property
     def rows(self) -> tuple[tuple[str, str, str, str, str], ...]:
-        """One row for each: name, who moves, what couples, where the couplings come from, what is exact."""
+        """A row for each, with name, who moves, what couples, where the couplings come from, what is exact."""
         return tuple((e.name, e.moves, e.couples, e.couplings, e.exact) for e in self.entries)
 
     @property
