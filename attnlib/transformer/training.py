@@ -122,6 +122,8 @@ def train_one(
     batch, test = check_count("batch", batch), check_count("test", test)
     check_device(device)
     where, done = torch.device(device or "cpu"), 0
+    if where.type == "meta":
+        raise ValueError("device is meta, where tensors have no values; expected one that can train")
 
     def lessons() -> Iterator[tuple[Any, Any]]:
         generator = torch.Generator().manual_seed(seed)

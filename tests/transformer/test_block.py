@@ -179,7 +179,7 @@ def test_dropout_acts_on_what_is_added_while_training():
 
 
 @pytest.mark.parametrize("settings", BLOCKS, ids=str)
-@pytest.mark.parametrize("kind", registered().names)
+@pytest.mark.parametrize("kind", [name for name in registered().names if name != "boltzmann"])  # an experiment's own
 def test_every_registered_mixer_stands_in_every_block(kind, settings):
     block, x = made(kind, **settings), normal(2, TOKENS, WIDTH, grad=True)
     out = block(x)

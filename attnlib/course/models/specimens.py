@@ -75,7 +75,7 @@ def mapped(
 
     >>> weights, keys = torch.tensor([[[[0.4, 0.6], [0.3, 0.7]]]]), torch.tensor([[[False, True], [True, False]]])
     >>> mapped(weights, keys, torch.tensor([[True, True]]))
-    tensor([0.5000])
+    tensor([0.5000], dtype=torch.float64)
     """
     check_tensors(weights=weights, keys=keys, rows=rows)
     if weights.ndim < 4 or keys.shape != (*weights.shape[-4:-3], *weights.shape[-2:]) or rows.shape != keys.shape[:2]:
