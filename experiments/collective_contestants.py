@@ -63,7 +63,7 @@ class Kind:
     """What differs from the sizes of the task."""
 
 
-WALK: dict[str, object] = {"norm": "after", "residual": False}
+WALK: dict[str, object] = {"norm": "after", "residual": False, "feed_forward": 0}
 BARE: dict[str, object] = {"prior": Binary(), "bound": None, "on_failure": "warn", "bare": True, "beta": 1.0}
 ENDS, ONE = [[0.01], [0.1], [1.0]], [[1.0]]
 
@@ -74,7 +74,7 @@ SPINS = {
     **{name: Kind(name) for name in ("mean-field", "vector-spins", "vector-spins-total")},
     **{name: Kind(name) for name in ("vector-spins-softmax", "vector-spins-softmax-total")},
     "bare, naive": Kind("bare", {"onsager": "none"}, form="bare", conditions=ENDS, block={"feed_forward": 0}),
-    "bare, exact": Kind("bare", {"onsager": "exact"}, form="bare", conditions=ENDS, block={"feed_forward": 0}),
+    "bare, exact": Kind("bare", {"onsager": "exact"}, form="bare", conditions=[[0.01], [1.0]], block={"feed_forward": 0}),
     **{name: Kind(name, conditions=ENDS) for name in ("energy-wide", "energy-half-steps-wide")},
     "boltzmann": Kind("boltzmann", conditions=[[0.1], [1.0]]),
     "softmax, contents shuffled": Kind(form="shuffled", conditions=[[0.3], [1.0]]),
@@ -83,9 +83,9 @@ SPINS = {
     "softmax, no residual": Kind(conditions=ONE, block={"residual": False}),
     "softmax, no network": Kind(conditions=ONE, block={"feed_forward": 0}),
     "pool, norm before": Kind("pool", conditions=ONE, block={"norm": "before"}),
-    "mean-field-naive": Kind("mean-field-naive"),
+    "mean-field-naive": Kind("mean-field-naive", conditions=[[0.01], [0.1], [0.3], [1.0]]),
     "mean-field-neural": Kind("mean-field-neural", conditions=ENDS),
-    "mean-field-onsager": Kind("mean-field-onsager", {"head_dim": 1}, conditions=[[0.01], [1.0]]),
+    "mean-field-onsager": Kind("mean-field-onsager", {"head_dim": 1}, conditions=[[0.01]]),
 }
 WIDER = {"dim": 16, "heads": 1}
 DENOISING = {
@@ -105,16 +105,17 @@ HOPS = {
     "softmax": Kind(),
     "energy": Kind("energy"),
     "energy-half-steps": Kind("energy-half-steps"),
-    "energy, 16 half steps": Kind("energy-half-steps", {"steps": 16}),
+    "energy, 16 half steps": Kind("energy-half-steps", {"steps": 16}, conditions=[[2]]),
     "softmax, 2 blocks": Kind(blocks=2),
     "walker, 1 step": Kind(tied=1, block=WALK, conditions=[[1], [2]]),
     "walker, 2 steps": Kind(tied=2, block=WALK, conditions=[[2]]),
     "walker, 3 steps": Kind(tied=3, block=WALK, conditions=[[3]]),
     "walker, 4 steps": Kind(tied=4, block=WALK, conditions=[[2]]),
     "walker with a residual path, 2 steps": Kind(tied=2, conditions=[[2]]),
+    "walker with a network, 2 steps": Kind(tied=2, block={**WALK, "feed_forward": 64}, conditions=[[2]]),
     "energy walker, 2 steps": Kind("energy", tied=2, block=WALK, conditions=[[2]]),
-    "energy walker, out held": Kind("held", tied=2, block={**WALK, "feed_forward": 0, "heads": 1}, conditions=[[2]]),
-    "energy walker, all held": Kind("all held", tied=2, block={**WALK, "feed_forward": 0, "heads": 1}, conditions=[[2]]),
+    "energy walker, out held": Kind("held", tied=2, block=WALK, conditions=[[2]]),
+    "energy walker, all held": Kind("all held", tied=2, block=WALK, conditions=[[2]]),
     "softmax, 2 blocks, tokens": Kind(blocks=2, form="tokens", conditions=[[1], [2]]),
     "vector-spins-softmax": Kind("vector-spins-softmax", form="tokens", conditions=[[1], [2]]),
     "mean-field": Kind("mean-field", form="tokens", conditions=[[1], [2]]),
@@ -172,6 +173,6 @@ def _bare(**own: object) -> nn.Module:
 
 def _held(dim: int) -> nn.Module:
     """Energy attention that says what it has read as it was read: its map out is the identity, for good."""
-    one = EnergyAttention(dim, heads=1)
+    one = EnergyAttention(dim, heads=4)
     nn.init.eye_(one.to_out.weight).requires_grad_(requires_grad=False)
     return one

@@ -59,6 +59,19 @@ class Network(nn.Module):
         return made[..., -1, :] if self.last else made
 
 
+class Walk(Network):
+    """A network whose places have one vector each, wherever they stand: a fact is two of them side by side, a query is one."""
+
+    def __init__(self, stack: nn.Module, form: str) -> None:
+        super().__init__(stack, form, (0, 0, 0, PLACES), last=True)
+        self.vectors = nn.Parameter(torch.randn(PLACES, stack.dim // 2))
+
+    def prepared(self, given: tuple[Tensor, Tensor | None] | Tensor) -> tuple[Tensor, ...]:
+        """Vectors for places, in x and in the context."""
+        parts = given if isinstance(given, tuple | list) else (given,)
+        return tuple((part.unflatten(-1, (2, PLACES)) @ self.vectors).flatten(-2) for part in parts)
+
+
 class Bare(nn.Module):
     """Spins alone: each token's field goes to a mixer of width one, and what it returns are the means."""
 
@@ -163,16 +176,13 @@ class Hops:
         """Facts ``(a, f(a))`` in the order of a, and a query."""
         self.asked = asked = hop_questions(n, generator=generator)
         place = torch.eye(PLACES)
-        facts, start = torch.cat([place.expand(n, -1, -1), place[asked.image]], -1), place[asked.start][:, None]
-        if self.form != "tokens":
-            return (start, facts), asked.answer(self.hops)
-        blank = torch.zeros(n, 1, 2 * PLACES)
-        return torch.cat([F.pad(facts, (0, PLACES)), torch.cat([blank, start], -1)], 1), asked.answer(self.hops)
+        facts = torch.cat([place.expand(n, -1, -1), place[asked.image]], -1)
+        start = F.pad(place[asked.start][:, None], (0, PLACES))
+        return torch.cat([facts, start], 1) if self.form == "tokens" else (start, facts), asked.answer(self.hops)
 
     def model(self, stack: nn.Module) -> nn.Module:
-        """Places as coordinates in, and out."""
-        tokens = self.form == "tokens"
-        return Network(stack, self.form, (PLACES * (3 if tokens else 1), 2 * PLACES, 0, PLACES), last=True)
+        """One vector for each place."""
+        return Walk(stack, self.form)
 
     def loss(self, output: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy."""
