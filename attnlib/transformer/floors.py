@@ -23,6 +23,7 @@ class Floor(Mixer):
     """
 
     has_keys, has_values, has_weights = False, False, False
+    alone = "a floor has no scores"
     mixed_from = "x, or the parameters,"
 
     def __init__(
@@ -39,20 +40,18 @@ class Floor(Mixer):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if context_dim is not None and context_dim != dim:
-            raise ValueError(f"context_dim is {context_dim!r:.40}; expected None or dim, {dim!r:.40}: a context is not taken")
         super().__init__(
-            dim, heads=heads, head_dim=head_dim, causal=causal, bias=bias, bare=bare, empty=empty, device=device, dtype=dtype
+            dim,
+            context_dim,
+            heads=heads,
+            head_dim=head_dim,
+            causal=causal,
+            bias=bias,
+            bare=bare,
+            empty=empty,
+            device=device,
+            dtype=dtype,
         )
-
-    def split(
-        self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None, score_bias: Tensor | None = None
-    ) -> Heads:
-        """Check the input and map it into heads, ``[*batch, heads, n, d]``. Shapes and errors are those of the call."""
-        for name, given in (("context", context), ("score_bias", score_bias)):
-            if given is not None:
-                raise ValueError(f"{name} is given; expected None: a {type(self).__name__} has no scores")
-        return super().split(x, None, mask)
 
 
 class IdentityMixer(Floor):
@@ -100,21 +99,13 @@ class PoolMixer(Floor):
         return (weights / weights.sum(-1, keepdim=True)).to(value.dtype) @ value
 
 
-class PlaceMixer(Floor):
-    r"""Learned couplings between places, one number for each pair and head: who hears whom is the same for every input.
-
-    .. math:: \mathrm{out}_i = W_O \Big[\sum_j A^h_{ij}\, W_V^h x_j\Big]_h
+class SiteFloor(Floor):
+    """What the floors with couplings between places share: a number of sites, of which fewer tokens use the first.
 
     Args:
-        sites: the largest number of tokens; fewer use the couplings of the first places.
+        sites: the largest number of tokens.
 
-    The other arguments, shapes and errors are those of :class:`Floor`; also more tokens than sites. What a mask hides adds
-    nothing; the couplings to the others stay as they are.
-
-    Source: Tay et al. 2021, whose random synthesizer passes the same numbers through a softmax; Tolstikhin et al. 2021.
-
-    >>> PlaceMixer(8, sites=5, heads=2)(torch.zeros(1, 3, 8)).shape
-    torch.Size([1, 3, 8])
+    The other arguments, shapes and errors are those of :class:`Floor`; also more tokens than sites.
     """
 
     def __init__(
@@ -145,24 +136,54 @@ class PlaceMixer(Floor):
             dtype=dtype,
         )
         self.sites = check_count("sites", sites)
-        self.couplings = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, device=device, dtype=dtype))
-        nn.init.normal_(self.couplings, std=self.sites**-0.5)
+        self.start(device, dtype)
 
-    def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
-        """Each place's sum over places, ``[*batch, heads, n, d]``. Errors are those of the call."""
-        heads = check_heads(heads)
-        n = check_sites(heads, self.sites)
-        couplings = self.couplings[:, :n, :n]
-        if heads.mask is not None:
-            couplings = torch.where(heads.mask, couplings, 0.0)
-        return couplings.to(heads.value.dtype) @ heads.value
+    def start(self, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
+        """Draw the parameters between sites. No shapes; errors are those of the class."""
+        raise NotImplementedError
+
+    def count(self, heads: Heads) -> int:
+        """The number of tokens ``[*batch, heads, n, d]``. Raises ValueError if there are more than sites."""
+        n = heads.query.shape[-2]
+        if n > self.sites:
+            raise ValueError(f"x has {n} tokens; expected at most {self.sites}, one for each site")
+        return n
 
     def extra_repr(self) -> str:
         """Sizes, for printing."""
         return f"{super().extra_repr()}, sites={self.sites}"
 
 
-class LinearMixer(Floor):
+class PlaceMixer(SiteFloor):
+    r"""Learned couplings between places, one number for each pair and head: who hears whom is the same for every input.
+
+    .. math:: \mathrm{out}_i = W_O \Big[\sum_j A^h_{ij}\, W_V^h x_j\Big]_h
+
+    Arguments, shapes and errors are those of :class:`SiteFloor`. What a mask hides adds nothing; the couplings to the others
+    stay as they are.
+
+    Source: Tay et al. 2021, whose random synthesizer passes the same numbers through a softmax; Tolstikhin et al. 2021.
+
+    >>> PlaceMixer(8, sites=5, heads=2)(torch.zeros(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def start(self, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
+        """Draw the couplings, ``[heads, sites, sites]``. Errors are those of the class."""
+        self.couplings = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, device=device, dtype=dtype))
+        nn.init.normal_(self.couplings, std=self.sites**-0.5)
+
+    def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
+        """Each place's sum over places, ``[*batch, heads, n, d]``. Errors are those of the call."""
+        heads = check_heads(heads)
+        n = self.count(heads)
+        couplings = self.couplings[:, :n, :n]
+        if heads.mask is not None:
+            couplings = torch.where(heads.mask, couplings, 0.0)
+        return couplings.to(heads.value.dtype) @ heads.value
+
+
+class LinearMixer(SiteFloor):
     r"""One linear map of all tokens at once, and a hyperbolic tangent: all that a fixed map of the whole input can do.
 
     .. math:: \mathrm{out}_i = W_O \Big[\tanh\Big(\sum_j A^h_{ij}\, W_V^h x_j + b^h_i\Big)\Big]_h, \qquad
@@ -171,44 +192,15 @@ class LinearMixer(Floor):
     It is a step of naive mean field: the tokens are the means, the maps their couplings, the offsets the fields on them. With
     one head every output hears all of every token; with more, each head hears its own part of them.
 
-    Args:
-        sites: the largest number of tokens; fewer use the maps of the first places.
-
-    The other arguments, shapes and errors are those of :class:`Floor`; also more tokens than sites. What a mask hides adds
-    nothing to the sum.
+    Arguments, shapes and errors are those of :class:`SiteFloor`. What a mask hides adds nothing to the sum.
 
     >>> LinearMixer(8, sites=5, heads=2)(torch.zeros(1, 3, 8)).shape
     torch.Size([1, 3, 8])
     """
 
-    def __init__(
-        self,
-        dim: int,
-        context_dim: int | None = None,
-        *,
-        sites: int,
-        heads: int = 1,
-        head_dim: int | None = None,
-        causal: bool = False,
-        bias: bool = False,
-        bare: bool = False,
-        empty: Empty = "error",
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            dim,
-            context_dim,
-            heads=heads,
-            head_dim=head_dim,
-            causal=causal,
-            bias=bias,
-            bare=bare,
-            empty=empty,
-            device=device,
-            dtype=dtype,
-        )
-        self.sites, d = check_count("sites", sites), self.head_dim
+    def start(self, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
+        """Draw the maps, ``[heads, sites, sites, d, d]``, and begin without offsets. Errors are those of the class."""
+        d = self.head_dim
         self.maps = nn.Parameter(torch.empty(self.heads, self.sites, self.sites, d, d, device=device, dtype=dtype))
         self.offset = nn.Parameter(torch.zeros(self.heads, self.sites, d, device=device, dtype=dtype))
         nn.init.normal_(self.maps, std=(self.sites * d) ** -0.5)
@@ -216,22 +208,10 @@ class LinearMixer(Floor):
     def mix(self, heads: Heads) -> Float[Tensor, "*batch heads n d"]:
         """The map of all that each place may see, ``[*batch, heads, n, d]``. Errors are those of the call."""
         heads = check_heads(heads)
-        n, value = check_sites(heads, self.sites), heads.value
+        n, value = self.count(heads), heads.value
         maps, offset = self.maps[:, :n, :n].to(value.dtype), self.offset[:, :n].to(value.dtype)
         if heads.mask is None:
             return (torch.einsum("hijde,...hje->...hid", maps, value) + offset).tanh()
         seen = heads.mask.expand(*value.shape[:-2], n, n).unsqueeze(-1)
         apart = torch.where(seen, value.unsqueeze(-3), 0.0)  # what each place may see, [*batch, heads, n, n, d]
         return (torch.einsum("hijde,...hije->...hid", maps, apart) + offset).tanh()
-
-    def extra_repr(self) -> str:
-        """Sizes, for printing."""
-        return f"{super().extra_repr()}, sites={self.sites}"
-
-
-def check_sites(heads: Heads, sites: int) -> int:
-    """Return the number of tokens ``[*batch, heads, n, d]``; raise ValueError if there are more than sites."""
-    n = heads.query.shape[-2]
-    if n > sites:
-        raise ValueError(f"x has {n} tokens; expected at most {sites}, one for each site")
-    return n
