@@ -13,7 +13,7 @@ from attnlib.course.data.hops import PLACES
 from attnlib.course.data.spins import fixed_couplings
 from attnlib.mean_field import MeanFieldAttention, symmetric_couplings
 from attnlib.softmax import entropy, relative_spread
-from attnlib.transformer import Stack
+from attnlib.transformer import Stack, thermometer
 
 HEATS = (0.25, 0.5, 2.0)
 STEPS = (1, 2, 3, 4, 6, 8)
@@ -81,11 +81,11 @@ def heads_of(record: object, beta: float) -> dict[str, list[float]]:
     return {name: value.mean((0, 2)).tolist() for name, value in found.items()}
 
 
-def thermometer(weights: Tensor, right: Tensor) -> dict[str, list[float]]:
+def temperatures(weights: Tensor, right: Tensor) -> dict[str, list[float]]:
     """Of weights ``[batch, heads, 1, m]`` with right keys ``[batch]``: U of each head, and what the right key gets."""
-    p = weights[:, :, 0]
-    target = p.gather(-1, right[:, None, None].expand(-1, p.shape[1], 1))[..., 0]
-    return {"U": (p.square().sum(-1).mean(0) / target.mean(0)).tolist(), "target": target.mean(0).tolist()}
+    heads = weights.unbind(1)
+    target = [p[:, 0].gather(-1, right[:, None]).mean().item() for p in heads]
+    return {"U": [thermometer(p, right[:, None]).ratio.item() for p in heads], "target": target}
 
 
 def judge(model: nn.Module, task: object, n: int, generator: torch.Generator) -> dict[str, object]:
@@ -167,7 +167,7 @@ def denoising(model: nn.Module, task: object, inputs: object, targets: Tensor, s
     for factor in (0.5, 1.0, 2.0):
         with heated(model, factor), seen(mixer) as records:
             model(inputs)
-        found["thermometer"][str(factor)] = [thermometer(one.weights, asked.target) for one in records]
+        found["thermometer"][str(factor)] = [temperatures(one.weights, asked.target) for one in records]
     return found
 
 
@@ -184,9 +184,9 @@ def hops(model: nn.Module, task: object, inputs: object, targets: Tensor, score:
         with seen(mixer) as records:
             model(inputs, steps=4)
         places = [asked.answer(k) for k in range(4)]
-        found["thermometer"] = [thermometer(one.weights, place) for one, place in zip(records, places, strict=True)]
+        found["thermometer"] = [temperatures(one.weights, place) for one, place in zip(records, places, strict=True)]
         found["thermometer, keys behind"] = [
-            thermometer(one.weights, asked.image.argsort(-1).gather(1, place[:, None])[:, 0])
+            temperatures(one.weights, asked.image.argsort(-1).gather(1, place[:, None])[:, 0])
             for one, place in zip(records, places, strict=True)
         ]
         assert records[0].weights.shape[-1] == PLACES

@@ -197,7 +197,7 @@ def test_a_head_that_is_ablated_says_its_mean_to_all():
 
 def test_a_thermometer_reads_one_for_a_posterior_and_names_the_right_key():
     weights = torch.tensor([[[[0.5, 0.5, 0.0]]], [[[1.0, 0.0, 0.0]]]])
-    found = interventions.thermometer(weights, torch.tensor([1, 0]))
+    found = interventions.temperatures(weights, torch.tensor([1, 0]))
     assert found["target"] == [0.75]
     assert found["U"] == [1.0]
 
