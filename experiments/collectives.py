@@ -96,16 +96,7 @@ def run(job: dict[str, Any], keep: Path | None = None) -> dict[str, Any]:
         if keep:
             keep.mkdir(parents=True, exist_ok=True)
             torch.save(done.model.state_dict(), keep / f"{key_of(job)}.pt")
-    return rounded(job | found)
-
-
-def rounded(value: Any) -> Any:
-    """Four digits are more than training repeats on another processor; settings are short already."""
-    if isinstance(value, dict):
-        return {name: each if name in KEYS else rounded(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(each) for each in value]
-    return float(f"{value:.4g}") if isinstance(value, float) and math.isfinite(value) else value
+    return records.rounded(job | found, KEYS)
 
 
 # --- the plan ---
@@ -212,7 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
     clock = options.runs / "timing.txt"
     if options.time:
         clock.parent.mkdir(parents=True, exist_ok=True)
-        clock.write_text(json.dumps(rounded(timed()), indent=1), encoding="utf-8")
+        clock.write_text(json.dumps(records.rounded(timed()), indent=1), encoding="utf-8")
         return
     with contextlib.ExitStack() as stack:
         if options.dask:

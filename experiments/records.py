@@ -3,8 +3,10 @@
 import argparse
 import datetime
 import json
+import math
 import platform
 import sys
+from collections.abc import Container
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -50,3 +52,12 @@ def write(result: dict[str, Any], target: Path | None, indent: int | None = None
         partial = target.with_suffix(".partial")
         partial.write_text(json.dumps(result, indent=indent) + "\n", encoding="utf-8")
         partial.replace(target)
+
+
+def rounded(value: Any, settings: Container[str] = (), digits: int = 4) -> Any:
+    """So many digits of each number: more than training repeats on another processor; settings, by name, are short already."""
+    if isinstance(value, dict):
+        return {name: each if name in settings else rounded(each, settings, digits) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each, settings, digits) for each in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) and math.isfinite(value) else value

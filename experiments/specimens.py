@@ -169,16 +169,7 @@ def run(job: dict[str, object], settings: Settings, folder: Path) -> dict[str, o
         result |= {"loss": judged(model, job["network"], "judged", settings)[0]}
         result |= {"mapping": mapping(model, job["network"], *unseen)}
     result["cpu_seconds"] = round(time.process_time() - begin, 1)  # since the run was last started
-    return rounded(result)
-
-
-def rounded(value: object) -> object:
-    """Four digits are more than training repeats on another processor; settings are short already."""
-    if isinstance(value, dict):
-        return {name: each if name in KEYS else rounded(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [rounded(each) for each in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+    return records.rounded(result, KEYS)
 
 
 # --- all runs ---
@@ -232,7 +223,7 @@ def main(arguments: list[str] | None = None) -> None:
         **records.head("specimens", TITLE, arguments, options.quick, records.versions(*PACKAGES)),
         "seeds": "run s draws its parameters from seed s, and the strings of step t from 1000000 s + t",
         "settings": settings,
-        "bounds": earlier.get("bounds") or rounded(bounds(Language(), *strings_of(UNSEEN["judged"], *asked)[::2])),
+        "bounds": earlier.get("bounds") or records.rounded(bounds(Language(), *strings_of(UNSEEN["judged"], *asked)[::2])),
         "runs": earlier.get("runs", []),
     }
     for now in measure(result, settings, options.weights):
