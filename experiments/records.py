@@ -34,11 +34,21 @@ def earlier(target: Path | None, settings: object, by: dict[str, str] | None = N
 
 
 def head(name: str, title: str, arguments: list[str] | None, quick: bool, by: dict[str, str]) -> dict[str, Any]:
-    """The beginning of a record: what it is called, how it is made again, when it was made, and by which versions."""
+    """The beginning of a record: what it is called, how it is made again, when it was made, and by which versions.
+
+    Where it was written is a place on one machine, and left out of the command.
+    """
+    given, asked = list(sys.argv[1:] if arguments is None else arguments), []
+    while given:
+        word = given.pop(0)
+        if word == "--output":
+            del given[:1]
+        elif not word.startswith("--output="):
+            asked.append(word)
     return {
         "name": name,
         "title": title,
-        "command": " ".join([f"python experiments/{name}.py", *(sys.argv[1:] if arguments is None else arguments)]),
+        "command": " ".join([f"python experiments/{name}.py", *asked]),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "quick": quick,
         "versions": by,

@@ -34,3 +34,9 @@ def test_nothing_is_written_where_no_place_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     records.write({"runs": [1]}, None)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("place", [["--output", "there/some.json"], ["--output=there/some.json"]])
+def test_the_command_leaves_out_where_it_was_written(place):
+    asked = records.head("some", "Some numbers", ["--only", "a", *place, "--steps", "3"], False, {})["command"]
+    assert asked == "python experiments/some.py --only a --steps 3"
