@@ -97,6 +97,8 @@ DENOISING = {
     "energy, 4 steps": Kind("energy", {"steps": 4}),
     "softmax, 2 tied steps": Kind(tied=2),
     "softmax, 4 tied steps": Kind(tied=4),
+    **{f"{name}, no residual": Kind(name, block={"residual": False}) for name in ("softmax", "energy-half-steps")},
+    "energy, 4 steps, no residual": Kind("energy", {"steps": 4}, block={"residual": False}),
     "pool": Kind("pool", form="tokens", block=WIDER, conditions=[[16, 1.0]]),
     "softmax, tokens": Kind(form="tokens", block=WIDER, conditions=[[16, 1.0], [16, 1.5]]),
     "vector-spins-softmax": Kind("vector-spins-softmax", form="tokens", block=WIDER, conditions=[[16, 1.0], [16, 1.5]]),
