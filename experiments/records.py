@@ -11,6 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+PLACES = ("--cache", "--keep", "--output", "--runs", "--weights")
+"""Options of scripts that name a file or a folder."""
+
 
 def versions(*packages: str) -> dict[str, str]:
     """What the numbers may depend on: the version of Python and of these packages."""
@@ -36,14 +39,13 @@ def earlier(target: Path | None, settings: object, by: dict[str, str] | None = N
 def head(name: str, title: str, arguments: list[str] | None, quick: bool, by: dict[str, str]) -> dict[str, Any]:
     """The beginning of a record: what it is called, how it is made again, when it was made, and by which versions.
 
-    Where it was written is a place on one machine, and left out of the command.
+    Files and folders are places on one machine, and left out of the command.
     """
-    given, asked = list(sys.argv[1:] if arguments is None else arguments), []
-    while given:
-        word = given.pop(0)
-        if word == "--output":
-            del given[:1]
-        elif not word.startswith("--output="):
+    given, asked = iter(sys.argv[1:] if arguments is None else arguments), []
+    for word in given:
+        if word in PLACES:
+            next(given, None)
+        elif word.partition("=")[0] not in PLACES:
             asked.append(word)
     return {
         "name": name,

@@ -36,7 +36,9 @@ def test_nothing_is_written_where_no_place_is_named(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("place", [["--output", "there/some.json"], ["--output=there/some.json"]])
-def test_the_command_leaves_out_where_it_was_written(place):
+@pytest.mark.parametrize("option", ["--output", "--runs", "--keep", "--cache", "--weights"])
+@pytest.mark.parametrize("given", [["{}", "there/some"], ["{}=there/some"]])
+def test_the_command_names_no_place_of_one_machine(option, given):
+    place = [word.format(option) for word in given]
     asked = records.head("some", "Some numbers", ["--only", "a", *place, "--steps", "3"], False, {})["command"]
     assert asked == "python experiments/some.py --only a --steps 3"
