@@ -115,6 +115,7 @@ HOPS = {
     "walker, 4 steps": Kind(tied=4, block=WALK, conditions=[[2]]),
     "walker with a residual path, 2 steps": Kind(tied=2, conditions=[[2]]),
     "walker with a network, 2 steps": Kind(tied=2, block={**WALK, "feed_forward": 64}, conditions=[[2]]),
+    "walker with one head, 2 steps": Kind(tied=2, block={**WALK, "heads": 1}, conditions=[[2]]),
     "energy walker, 2 steps": Kind("energy", tied=2, block=WALK, conditions=[[2]]),
     "energy walker, out held": Kind("held", tied=2, block=WALK, conditions=[[2]]),
     "energy walker, all held": Kind("all held", tied=2, block=WALK, conditions=[[2]]),
