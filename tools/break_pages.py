@@ -35,7 +35,7 @@ from typing import Any
 import course
 import matplotlib.pyplot as plt
 import torch
-from broken_numbers import changed, numbers, watched
+from broken_numbers import changed, fields, numbers, watched
 
 from attnlib.course import plots
 
@@ -83,7 +83,8 @@ class Page:
         self.broken: Break | None = None
         self.arguments: dict[Key, set[str]] = {}
         self.places: dict[Key, set[tuple[str, ...]]] = {}
-        self.parts: dict[Key, set[str]] = {}
+        self.fields: dict[Key, set[tuple[str, ...]]] = {}
+        self.seen: dict[Key, set[tuple[str, ...]]] = {}
         self.cells = [tree for tree in map(self._cell, course.code_cells(course.read(path))) if tree is not None]
         loads = [{node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} for tree in self.cells]
         self.first = {name: index for index in reversed(range(len(loads))) for name in loads[index]}
@@ -154,7 +155,8 @@ class Page:
             found = function(*args, **kwargs)
             if self.broken is None:
                 self.places.setdefault(key, set()).update(numbers(found))
-                return watched(found, str(self.path), self.parts.setdefault(key, set()))
+                self.fields.setdefault(key, set()).update(fields(found))
+                return watched(found, str(self.path), self.seen.setdefault(key, set()))
             return changed(found, here.place, here.factor) if here and not here.argument else found
 
         return call
@@ -166,10 +168,16 @@ class Page:
             Break(key, place=place)
             for key, places in self.places.items()
             for place in sorted(places)
-            if not place or place[0] in self.parts[key] - EVIDENCE or place[0].isdecimal() or place[0] == "items"
+            if not place or place[0].isdecimal() or place[0] == "items" or self._is_read(key, place)
         ]
         shown = {"", "__init__", "forward"} | self.read
         return [one for one in found if one.key[1] in shown and (not only or one.key[0] in only) and one.key[0] in self.first]
+
+    def _is_read(self, key: Key, place: tuple[str, ...]) -> bool:
+        """Whether the page reads what stands there; of a record in a record that it hands on whole, everything."""
+        seen, where = self.seen[key], [place[:depth] for depth in range(1, len(place) + 1) if place[:depth] in self.fields[key]]
+        handed_on = [len(at) > 1 and not any(one[:-1] == at[:-1] for one in seen) for at in where]
+        return bool(where) and all(at[-1] not in EVIDENCE and (at in seen or whole) for at, whole in zip(where, handed_on))
 
 
 class Imports(ast.NodeTransformer):

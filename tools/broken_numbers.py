@@ -80,16 +80,26 @@ def empty(x: Tensor) -> bool:
         return False
 
 
-def watched(value: Any, path: str, seen: set[str]) -> Any:
-    """The same record, which writes down what the page reads of it."""
+def fields(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where the fields of a record stand, and those of a record in it."""
+    if dataclasses.is_dataclass(value):
+        for name, part in parts(value).items():
+            yield (*place, name)
+            yield from fields(part, (*place, name))
+
+
+def watched(value: Any, path: str, seen: set[tuple[str, ...]], place: tuple[str, ...] = ()) -> Any:
+    """The same record, which writes down what the page reads of it, and of a record in it."""
     kind = type(value)
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
 
     def read(self: Any, name: str) -> Any:
-        if sys._getframe(1).f_code.co_filename == path:
-            seen.add(name)
-        return kind.__getattribute__(self, name)
+        found = kind.__getattribute__(self, name)
+        if sys._getframe(1).f_code.co_filename != path:
+            return found
+        seen.add((*place, name))
+        return watched(found, path, seen, (*place, name))
 
     new = object.__new__(type(kind.__name__, (kind,), {"__getattribute__": read}))
     new.__dict__.update(value.__dict__)

@@ -137,11 +137,8 @@ def test_messages_that_began_at_an_unstable_fixed_point_are_reported():
 def test_three_fixed_points_of_a_magnet_and_their_free_energies():
     """All spins alike: u = atanh(tanh J tanh(h + (n - 2) u)), whose three roots come by bisection, and ln Z from them."""
     n, J, h = 6, 0.7, 0.02
-    found = find_beliefs(
-        ising_graph(everyone(n, J), torch.full((n,), h, dtype=torch.float64)),
-        starts=60,
-        generator=torch.Generator().manual_seed(1),
-    )
+    graph = ising_graph(everyone(n, J), torch.full((n,), h, dtype=torch.float64))
+    found = find_beliefs(graph, starts=60, generator=torch.Generator().manual_seed(1))
 
     def equation(u):
         return u - math.atanh(math.tanh(J) * math.tanh(h + (n - 2) * u))
@@ -154,6 +151,12 @@ def test_three_fixed_points_of_a_magnet_and_their_free_energies():
     assert (found.points.stability > 0).all()
     assert (found.reached >= 0).all()
     close(found.points.log_partition, bethe(n, J, h, roots), atol=1e-10)
+
+    assert found.points.converged.all()
+    assert (found.points.residual < 1e-12).all()
+    for scope, belief in zip(graph.scopes, found.points.factor_beliefs):
+        ones = belief if scope.shape[-1] == 1 else belief.sum(-1)  # what a factor believes of its first variable
+        close(ones, found.points.beliefs[:, scope[:, 0]], atol=1e-10)
 
 
 def bethe(n, J, h, fields):
