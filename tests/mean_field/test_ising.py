@@ -33,6 +33,16 @@ def by_hand(J, h, beta):
     return -exponent.logsumexp(0) / beta, m, states.mT @ (p[:, None] * states) - torch.outer(m, m)
 
 
+def test_couplings_of_a_glass_have_variance_one_over_n():
+    n, systems = 50, 400
+    J = glass(n, systems)
+    assert torch.equal(J, J.mT)
+    assert (J.diagonal(dim1=-2, dim2=-1) == 0).all()
+    pairs = J[:, *torch.ones(n, n).triu(1).nonzero().T]
+    error = math.sqrt(2 / pairs.numel())  # of a variance of Gaussians, relative
+    assert n * pairs.var().item() == pytest.approx(1, abs=4 * error)
+
+
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**31), beta=st.floats(0.05, 4))
 def test_all_states_one_by_one(n, seed, beta):
     J, h = glass(n, seed=seed), normal(n, seed=seed + 1)
