@@ -77,6 +77,13 @@ def _magnitude(name: str, tensor: Tensor) -> float:
     return largest
 
 
+def check_logarithms(**tensors: Tensor) -> None:
+    """Raise on NaN and plus infinity: a logarithm may be minus infinity."""
+    for name, tensor in tensors.items():
+        if refuted(lambda given=tensor: ~(given.isnan() | (given == torch.inf)).any()):
+            raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
+
+
 def check_products(first: str, a: Tensor, second: str, b: Tensor) -> None:
     """Raise on NaN or infinity, and where a dot product of rows of a and b could overflow the dtype it is computed in."""
     (large,) = check_finite(**{first: a})
