@@ -32,11 +32,11 @@ WALKS = (1, 2, 3, 4, 6, 8)
 SETTINGS: dict[str, Any] = {"seeds": [11, 25], "walks": WALKS, "steps": 4000, "batch": 64, "test": 4096}
 
 
-def best_rate(runs: list[dict[str, Any]], name: str) -> float:
-    """The rate whose two searches score most on two hops, the lowest of equals. Raises ValueError where there are none."""
+def best_rate(runs: list[dict[str, Any]], name: str, steps: int) -> float:
+    """The rate whose two searches of this length score most on two hops, the lowest of equals. ValueError if there are none."""
     scores: dict[float, list[float]] = {}
     for run in runs:
-        if (run["task"], run["name"], run["stage"]) == ("hops", name, "search"):
+        if (run["task"], run["name"], run["stage"], run["steps"]) == ("hops", name, "search", steps):
             scores.setdefault(run["rate"], []).append(run["score"])
     return max(sorted(scores), key=lambda rate: statistics.mean(scores[rate]))
 
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     settings = SETTINGS | ({"seeds": [11, 12], "steps": 3, "test": 64} if options.quick else {})
     target = options.output or (None if options.quick else RESULTS / "walkers.json")
     searched = collectives.known(options.runs)
-    settings |= {"rates": {str(heads): best_rate(searched, name) for heads, name in NAMES.items()}}
+    settings |= {"rates": {str(heads): best_rate(searched, name, settings["steps"]) for heads, name in NAMES.items()}}
     settings = records.rounded(settings, ("rates",))
     head = records.head("walkers", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
     rows: list[dict[str, Any]] = records.earlier(target, settings, head["versions"]).get("rows", [])

@@ -157,7 +157,9 @@ def test_walkers():
     """That two hops are learned is robust; whether a walker with a sign comes of it, another processor may decide otherwise."""
     record = recorded("walkers")
     chosen = [(1, 12), (1, 13), (1, 14), (4, 16), (4, 19)]
-    for row in (row for row in record["rows"] if (row["heads"], row["seed"]) in chosen):
+    rows = [row for row in record["rows"] if (row["heads"], row["seed"]) in chosen]
+    assert len(rows) == len(chosen)
+    for row in rows:
         again = walkers.run(row["heads"], row["seed"], row["rate"], record["settings"])
         assert again["walks"][1] == pytest.approx(row["walks"][1], abs=0.03), row["seed"]
         assert set(again) == set(row)

@@ -76,12 +76,13 @@ def test_the_right_fact_is_that_of_the_place_reached():
             x = model.stack.step(x, step, context)
 
 
-def test_it_goes_on_where_it_stopped(tmp_path, capsys):
+def test_it_goes_on_where_it_stopped(tmp_path):
     searches = [
         collectives.setting("hops", name, [2], "search", rate, 0, 3) | {"score": score}
         for name in walkers.NAMES.values()
         for rate, score in ((1e-2, 0.7), (1e-3, 0.5), (3e-3, 0.7))
     ]
+    searches += [run | {"steps": 6, "rate": 1e-4, "score": 0.9} for run in searches]  # of another length, so none of its own
     for run in searches:
         (tmp_path / f"{collectives.key_of(run)}.json").write_text(json.dumps(run), encoding="utf-8")
     target = tmp_path / "made" / "walkers.json"

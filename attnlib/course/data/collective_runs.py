@@ -17,8 +17,8 @@ Condition = Sequence[float | int] | float | int | None
 class CollectiveRuns:
     """The final runs of one task in ``recorded("collectives")``: every contestant from the same fresh seeds.
 
-    A condition is a number, or some in a list, as the record has them; None where a task has only one. A run that has broken
-    down has no score: NaN, and no infinite error. Raises ValueError for a record without such runs; the methods do for a
+    A condition is a number, or some in a list, as the record has them; None where a task has only one. The
+    score of a run that has broken down is NaN. Raises ValueError for a record without such runs; the methods do for a
     contestant, a condition or a measurement that is not there.
 
     >>> one = {"task": "hops", "name": "softmax", "condition": [2], "stage": "final", "steps": 9, "score": 0.5, "seed": 11}
