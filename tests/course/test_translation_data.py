@@ -23,8 +23,9 @@ from attnlib.course.data import (
     tokenize,
     translation_corpus,
 )
-from attnlib.course.data._grammar import LEXICON, Speaker, adjective_ending, determiner
+from attnlib.course.data._grammar import LEXICON, adjective_ending, determiner
 from attnlib.course.data._lexicon import ADJECTIVES, MODALS, NUMBERS, PLACES, STATES, TIMES, VERBS
+from attnlib.course.data._speaker import Speaker
 from attnlib.course.models.seq2seq import BOS, EOS, PAD, UNKNOWN
 
 

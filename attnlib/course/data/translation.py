@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attnlib._core.checks import check_count, check_flag
-from attnlib.course.data._grammar import Speaker
+from attnlib.course.data._speaker import Speaker
 
 
 @dataclass(frozen=True)
