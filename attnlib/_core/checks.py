@@ -101,10 +101,12 @@ def check_flag(**flags: bool) -> None:
             raise ValueError(f"{name} is {_kind(flag)}; expected True or False")
 
 
-def check_generator(generator: torch.Generator | None) -> None:
-    """Raise unless it is a torch.Generator or None."""
+def check_generator(generator: torch.Generator | None, beside: Tensor | None = None) -> None:
+    """Raise unless it is a torch.Generator or None, on the device of the tensor beside it."""
     if not isinstance(generator, torch.Generator | None):
         raise ValueError(f"generator is {_kind(generator)}; expected a torch.Generator, or None")
+    if generator is not None and beside is not None and generator.device.type != beside.device.type:
+        raise ValueError(f"generator is on {generator.device}; expected {beside.device}")
 
 
 def check_device(device: torch.device | str | None) -> None:

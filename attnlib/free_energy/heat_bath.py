@@ -60,9 +60,7 @@ def vector_heat_bath(
         raise ValueError(f"{shapes}; expected [*batch, n, d] with at least 2 components and [*batch, n, n]")
     chains, sweeps = check_count("chains", chains, least=2), check_count("sweeps", sweeps)
     burn_in = check_count("burn_in", burn_in, least=0)
-    check_generator(generator)
-    if generator is not None and generator.device.type != J.device.type:
-        raise ValueError(f"generator is on {generator.device}; expected {J.device}")
+    check_generator(generator, J)
     n, d = spins.n, spins.d
     with working(J), torch.no_grad():
         couplings = spins.couplings.reshape(-1, 1, n, n).double()

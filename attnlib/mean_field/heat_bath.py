@@ -55,9 +55,7 @@ def heat_bath(
     check_visible(J=J)
     chains, sweeps = check_count("chains", chains, least=2), check_count("sweeps", sweeps, least=4)
     burn_in = check_count("burn_in", burn_in, least=0)
-    check_generator(generator)
-    if generator is not None and generator.device.type != J.device.type:
-        raise ValueError(f"generator is on {generator.device}; expected {J.device}")
+    check_generator(generator, J)
     n, dtype = system.n, system.couplings.dtype
     couplings, fields = system.couplings.detach().reshape(-1, n, n), system.fields.detach().reshape(-1, n)
     shape = (n, len(couplings), chains)
