@@ -25,7 +25,8 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.attention import rotary_places
-from attnlib.message_passing import GraphAttention, edges_mask, forward_backward, window_edges
+from attnlib.course.oracles import forward_backward
+from attnlib.message_passing import GraphAttention, edges_mask, window_edges
 
 TITLE = "Attention on a hidden Markov chain: its distance from the exact posterior, by rounds, edges and length"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results"

@@ -238,3 +238,12 @@ def kept(value: Tensor, moving: Tensor, done: Tensor) -> Tensor:
     """What a sample settled at, with the derivatives of one that went on; of a sample that did not settle, where it is now."""
     held = torch.where(value > -torch.inf, value.detach() + (moving - moving.detach()), value)
     return torch.where(done, held, moving)
+
+
+def log_sum(terms: Tensor, axes: list[int]) -> Tensor:
+    """``ln sum exp`` along axes; minus infinity, with a finite gradient, where all terms are."""
+    top = terms.detach().amax(axes, keepdim=True)
+    top = torch.where(top > -torch.inf, top, 0.0)
+    total = (terms - top).exp().sum(axes)
+    some = total > 0
+    return torch.where(some, torch.where(some, total, 1.0).log() + top.squeeze(axes), -torch.inf)

@@ -77,6 +77,17 @@ def _magnitude(name: str, tensor: Tensor) -> float:
     return largest
 
 
+def check_logarithms(**tensors: Tensor) -> None:
+    """Raise on NaN and plus infinity: a logarithm may be minus infinity."""
+    for name, tensor in tensors.items():
+        _check_logarithm(name, tensor)
+
+
+def _check_logarithm(name: str, tensor: Tensor) -> None:
+    if refuted(lambda: ~(tensor.isnan() | (tensor == torch.inf)).any()):
+        raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
+
+
 def check_products(first: str, a: Tensor, second: str, b: Tensor) -> None:
     """Raise on NaN or infinity, and where a dot product of rows of a and b could overflow the dtype it is computed in."""
     (large,) = check_finite(**{first: a})

@@ -5,19 +5,16 @@ from attnlib.free_energy.heat_bath import vector_heat_bath
 from attnlib.free_energy.mixer import VectorSpinAttention
 from attnlib.free_energy.newton import saddle_point
 from attnlib.free_energy.records import (
-    Relaxation,
     SaddlePoint,
     SphericalPoint,
     VectorSampleRecord,
     VectorSpinRecord,
 )
-from attnlib.free_energy.relaxation import semidefinite_bound
 from attnlib.free_energy.responses import response_tensor, vector_spin_free_energy
 from attnlib.free_energy.saddle import saddle_gradient, saddle_hessian, saddle_potential
 from attnlib.free_energy.spectral import spherical_point
 
 __all__ = [
-    "Relaxation",
     "SaddlePoint",
     "SphericalPoint",
     "VectorSampleRecord",
@@ -30,7 +27,6 @@ __all__ = [
     "saddle_hessian",
     "saddle_point",
     "saddle_potential",
-    "semidefinite_bound",
     "spherical_point",
     "vector_heat_bath",
     "vector_spin_free_energy",

@@ -85,25 +85,6 @@ class SphericalPoint:
 
 
 @dataclass(frozen=True)
-class Relaxation:
-    """Bounds on the largest ``s J s / 2`` of spins of length one in any number of dimensions, and what proves them.
-
-    ``upper`` and ``lower``, each ``[*batch]``, are ``sum(z)/2`` and ``Tr(J X)/2``. ``z [*batch, n]`` dominates the couplings,
-    ``diag(z) >= J``; ``X [*batch, n, n]`` is a matrix of cosines: positive definite, with a diagonal of ones.
-
-    >>> from attnlib.free_energy import semidefinite_bound
-    >>> found = semidefinite_bound(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), gap=0.01)
-    >>> found.upper, found.lower, found.X[0, 1]  # two spins: the best is 1
-    (tensor(1.0050), tensor(0.9950), tensor(0.9950))
-    """
-
-    upper: Float[Tensor, "*batch"]
-    lower: Float[Tensor, "*batch"]
-    z: Float[Tensor, "*batch n"]
-    X: Float[Tensor, "*batch n n"]
-
-
-@dataclass(frozen=True)
 class VectorSampleRecord:
     """What was sampled: means ``m [*batch, n, d]`` and overlaps ``<s_i . s_j> / d``, ``overlaps [*batch, n, n]``.
 

@@ -28,17 +28,14 @@ from attnlib.hopfield.records import (
     Descent,
     EnergyRecord,
     FixedPoints,
-    PottsCouplings,
     Recall,
 )
-from attnlib.hopfield.transitions import potts_couplings, splitting_beta
 
 __all__ = [
     "Descent",
     "EnergyAttention",
     "EnergyRecord",
     "FixedPoints",
-    "PottsCouplings",
     "Recall",
     "classical_energy",
     "classical_local_field",
@@ -59,7 +56,5 @@ __all__ = [
     "hopfield_mixture_weights",
     "hopfield_sample",
     "hopfield_update",
-    "potts_couplings",
     "random_patterns",
-    "splitting_beta",
 ]

@@ -67,24 +67,6 @@ class EnergyRecord:
 
 
 @dataclass(frozen=True)
-class PottsCouplings:
-    r"""The couplings :math:`K = \beta |x|^2` at which rest among orthogonal memories of one length changes, in order.
-
-    ``spinodal``: a single pattern appears as a place of rest, with the ``lead`` :math:`p_1 - p_2` over the others' weights.
-    ``transition``: it is as deep as the average of all. ``stability``: the average is no valley any more.
-
-    >>> from attnlib.hopfield import potts_couplings
-    >>> potts_couplings(2) == PottsCouplings(spinodal=2.0, lead=0.0, transition=2.0, stability=2.0)  # a magnet: all at once
-    True
-    """
-
-    spinodal: float
-    lead: float
-    transition: float
-    stability: float
-
-
-@dataclass(frozen=True)
 class FixedPoints:
     """Where states among fixed memories come to rest, lowest energy first, and the evidence for it.
 

@@ -2,7 +2,6 @@
 
 from attnlib.message_passing.amp import amp, amp_path
 from attnlib.message_passing.beliefs import belief_propagation
-from attnlib.message_passing.chains import chain_graph, forward_backward
 from attnlib.message_passing.enumeration import exact_beliefs
 from attnlib.message_passing.evolution import state_evolution
 from attnlib.message_passing.factors import FactorGraph, ising_graph, pairwise_graph
@@ -23,7 +22,6 @@ from attnlib.message_passing.records import (
     AMPRecord,
     BeliefPoints,
     BeliefRecord,
-    ChainRecord,
     EvolutionRecord,
     GraphRecord,
 )
@@ -34,7 +32,6 @@ __all__ = [
     "AMPRecord",
     "BeliefPoints",
     "BeliefRecord",
-    "ChainRecord",
     "EvolutionRecord",
     "FactorGraph",
     "GraphAttention",
@@ -44,14 +41,12 @@ __all__ = [
     "amp_path",
     "belief_propagation",
     "causal_edges",
-    "chain_graph",
     "complete_edges",
     "edge_attention",
     "edge_weights",
     "edges_mask",
     "exact_beliefs",
     "find_beliefs",
-    "forward_backward",
     "grid_edges",
     "ising_graph",
     "mask_edges",

@@ -8,10 +8,9 @@ from torch.utils.checkpoint import checkpoint
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import check_kind
-from attnlib._core.numerics import widened
+from attnlib._core.numerics import log_sum, widened
 from attnlib._core.values import check_result, refuted
 from attnlib.message_passing.factors import FactorGraph
-from attnlib.message_passing.messages import log_sum
 from attnlib.message_passing.records import BeliefRecord
 
 MOST = 2**22

@@ -10,7 +10,7 @@ from torch import Tensor
 from attnlib._core.checks import WHOLE, Scalar, check_count, check_floating, check_tensors
 from attnlib._core.systems import check_system
 from attnlib._core.transforms import transforming
-from attnlib._core.values import check_result, check_visible, refuted, verdict
+from attnlib._core.values import check_logarithms, check_result, check_visible, verdict
 from attnlib.message_passing.graphs import check_edges, verdict_range
 
 
@@ -155,17 +155,6 @@ def peeled(graph: FactorGraph) -> tuple[list[int], list[int]]:
 def _rows(scope: Tensor) -> list[list[int]]:
     """The variables of each factor. Under a transform torch 2.6 reads numbers one by one only."""
     return [[int(variable) for variable in row] for row in scope.unbind()] if transforming() else scope.tolist()
-
-
-def check_logarithms(**tensors: Tensor) -> None:
-    """Raise on NaN and plus infinity: a logarithm may be minus infinity."""
-    for name, tensor in tensors.items():
-        _check_logarithm(name, tensor)
-
-
-def _check_logarithm(name: str, tensor: Tensor) -> None:
-    if refuted(lambda: ~(tensor.isnan() | (tensor == torch.inf)).any()):
-        raise ValueError(f"{name} has entries that are NaN or infinity; expected numbers, or minus infinity")
 
 
 def ising_graph(J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None = None, *, beta: Scalar = 1.0) -> FactorGraph:

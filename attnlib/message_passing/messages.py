@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attnlib._core.convergence import ConvergenceWarning, OnFailure
-from attnlib._core.numerics import widened
+from attnlib._core.numerics import log_sum, widened
 from attnlib._core.values import check_result, refuted
 from attnlib.message_passing.factors import FactorGraph
 from attnlib.message_passing.records import BeliefRecord
@@ -157,12 +157,3 @@ class Messages:
             message = part[..., place, : table.shape[place - arity]]
             table = table + message[(..., *(None,) * place, slice(None), *(None,) * (arity - 1 - place))]
         return table
-
-
-def log_sum(terms: Tensor, axes: list[int]) -> Tensor:
-    """``ln sum exp`` along axes; minus infinity, with a finite gradient, where all terms are."""
-    top = terms.detach().amax(axes, keepdim=True)
-    top = torch.where(top > -torch.inf, top, 0.0)
-    total = (terms - top).exp().sum(axes)
-    some = total > 0
-    return torch.where(some, torch.where(some, total, 1.0).log() + top.squeeze(axes), -torch.inf)

@@ -53,25 +53,6 @@ class BeliefPoints:
 
 
 @dataclass(frozen=True)
-class ChainRecord:
-    """What is known of the hidden states of a chain, each ``[*batch, steps, k]``, and the evidence ``[*batch]``.
-
-    ``marginals`` are given all observations, ``filtered`` given those up to the same step; ``log_partition`` is the logarithm
-    of the sum over all hidden paths, for normalised tables that of the probability of what was observed.
-
-    >>> from attnlib.message_passing import forward_backward
-    >>> stay = torch.tensor([[0.9, 0.1], [0.1, 0.9]]).log()
-    >>> seen = torch.tensor([[0.8, 0.2], [0.5, 0.5]]).log()
-    >>> forward_backward(torch.tensor([0.5, 0.5]).log(), stay, seen).log_partition.exp()
-    tensor(0.2500)
-    """
-
-    marginals: Float[Tensor, "*together steps k"]
-    filtered: Float[Tensor, "*together steps k"]
-    log_partition: Float[Tensor, "*together"]
-
-
-@dataclass(frozen=True)
 class AMPRecord:
     """An estimate ``x [*batch, n]`` of a signal, and the evidence for it, ``[*batch]`` each.
 

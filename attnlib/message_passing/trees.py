@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from attnlib.message_passing.messages import Messages, log_sum
+from attnlib._core.numerics import log_sum
+from attnlib.message_passing.messages import Messages
 
 Part = tuple[Tensor, Tensor, Tensor]
 """Factors of one shape and one round, the variable that lies nearer to the middle in front: tables ``[*batch, factors,

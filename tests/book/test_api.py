@@ -45,7 +45,7 @@ def imported() -> dict[tuple[str, str], set[str]]:
 
 @cache
 def public() -> dict[tuple[str, str], Any]:
-    taught = ("claims", "models", "data", "exercises", "live", "plots")
+    taught = ("claims", "models", "oracles", "data", "exercises", "live", "plots")
     rooms = (*course.LIBRARY, "course", *(f"course.{name}" for name in taught))
     modules = [attnlib, *(importlib.import_module(f"attnlib.{name}") for name in rooms)]
     wanted = {(module.__name__, name) for module in modules for name in names(module)} | set(imported())

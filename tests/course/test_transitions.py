@@ -6,7 +6,8 @@ import pytest
 import torch
 from helpers.draw import normal
 
-from attnlib.hopfield import find_fixed_points, hopfield_energy, potts_couplings, splitting_beta
+from attnlib.course.oracles import potts_couplings, splitting_beta
+from attnlib.hopfield import find_fixed_points, hopfield_energy
 
 
 def couplings_of_leads(m):

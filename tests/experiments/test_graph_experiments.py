@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from attnlib.course import recorded
-from attnlib.message_passing import belief_propagation, chain_graph, forward_backward
+from attnlib.course.oracles import chain_graph, forward_backward
+from attnlib.message_passing import belief_propagation
 
 pytest.importorskip("networkx", reason="networkx is not installed: pip install -e .[book]")
 

@@ -1,10 +1,8 @@
-"""One z for all spins, couplings that follow the fields, the semidefinite bound and the module, each against another way."""
+"""One z for all spins, couplings that follow the fields, and the module, each against another way."""
 
-import numpy as np
 import pytest
 import torch
 from helpers.draw import close, couplings, derivatives, normal, symmetric
-from scipy.optimize import minimize
 from torch.autograd import gradcheck, gradgradcheck
 
 from attnlib.attention import Heads
@@ -14,7 +12,6 @@ from attnlib.free_energy import (
     field_couplings,
     saddle_point,
     saddle_potential,
-    semidefinite_bound,
     spherical_point,
     vector_heat_bath,
     vector_spin_free_energy,
@@ -106,42 +103,6 @@ def test_both_terms_are_the_derivative_of_the_free_energy(form):
     found = saddle_point(J, h, beta=1.2)
     second = coupling_response(h, 4 * found.overlaps, kernel, form=form, strength=strength)
     close((found.m + second).detach(), -4 * whole, atol=1e-11)
-
-
-# The bound
-
-
-def burer_monteiro(J, rank, seed=0):
-    """The relaxation by another method: unit vectors of a low rank, moved by scipy's quasi-Newton method."""
-    n = len(J)
-
-    def value(flat):
-        rows = flat.reshape(n, rank)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit = rows / lengths
-        slope = J @ unit
-        slope = (slope - (slope * unit).sum(1, keepdims=True) * unit) / lengths
-        return -np.sum(J * (unit @ unit.T)) / 2, -slope.ravel()
-
-    start = np.random.default_rng(seed).normal(size=n * rank)
-    return -minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10}).fun
-
-
-@pytest.mark.sweep(1)
-@pytest.mark.double
-@pytest.mark.parametrize("n", [3, 12, 30])
-def test_the_semidefinite_program_against_an_independent_solver(n):
-    J = couplings(n, seed=n)
-    found = semidefinite_bound(J, gap=1e-6)
-    independent = burer_monteiro(J.numpy(), rank=n)
-    assert found.lower - 1e-7 <= independent <= found.upper + 1e-7
-    total = J.abs().sum() / 2
-    close(found.upper - found.lower, 1e-6 * total, atol=1e-8)
-    assert (torch.linalg.eigvalsh(torch.diag(found.z) - J) > 0).all()
-    close(found.X.diagonal(), torch.ones(n).double(), atol=1e-8)
-    if n == 12:
-        best = exact_ising(J, beta=200.0)
-        assert -best.free_energy <= found.upper
 
 
 # The module
@@ -247,7 +208,6 @@ def test_what_the_parts_refuse():
         (lambda: module("free").mix(Heads(x, x[:, :3], x[:, :3], 1.0, module("free").split(x).seen)), "key and score_bias"),
         (lambda: field_couplings(x, torch.ones(5, 5).double()), "kernel has shape"),
         (lambda: coupling_response(x, x), "pairs has shape"),
-        (lambda: semidefinite_bound(couplings(3), gap=0), "gap is 0"),
         (lambda: spherical_point(couplings(3), x), "h has shape"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -114,8 +114,8 @@ class NotApplicable(Exception):
 
 @cache
 def packages() -> tuple[types.ModuleType, ...]:
-    """What is called: the solvers, the chapters, and the models of the course."""
-    return tuple(importlib.import_module(f"attnlib.{name}") for name in (*course.LIBRARY, "course.models"))
+    """What is called: the solvers, the chapters, the models and oracles of the course."""
+    return tuple(importlib.import_module(f"attnlib.{name}") for name in (*course.LIBRARY, "course.models", "course.oracles"))
 
 
 @cache

@@ -9,6 +9,7 @@ import attnlib
 from attnlib import EnergyAttention, SoftmaxAttention, attend, softmax
 from attnlib.attention import Heads, Mixer, rotary_places
 from attnlib.course.models import teach
+from attnlib.course.oracles import forward_backward
 from attnlib.free_energy import SaddlePoint, VectorSpinAttention, VectorSpinRecord, saddle_point, vector_spin_free_energy
 from attnlib.hopfield import EnergyRecord, FixedPoints, find_fixed_points, hopfield_energy
 from attnlib.mean_field import (
@@ -29,7 +30,6 @@ from attnlib.message_passing import (
     amp,
     belief_propagation,
     edge_attention,
-    forward_backward,
     grid_edges,
     ising_graph,
     state_evolution,

@@ -181,7 +181,8 @@ def code_names():
 def public_names():
     """Everything that ``attnlib`` and its modules export, and the names of its parameters and fields."""
     names = set()
-    modules = [attnlib, *(importlib.import_module(f"attnlib.{name}") for name in (*course.LIBRARY, "course.models"))]
+    rooms = (*course.LIBRARY, "course.models", "course.oracles")
+    modules = [attnlib, *(importlib.import_module(f"attnlib.{name}") for name in rooms)]
     for module in modules:
         for name, thing in vars(module).items():
             if not name.startswith("_") and getattr(thing, "__module__", "").startswith("attnlib"):

@@ -373,7 +373,7 @@ for name in {names!r}:
 # Public names
 
 
-PACKAGES = [*course.LIBRARY, "course", *(f"course.{name}" for name in ("models", "data", "exercises", "live"))]
+PACKAGES = [*course.LIBRARY, "course", *(f"course.{name}" for name in ("models", "oracles", "data", "exercises", "live"))]
 """The packages that list their public names."""
 
 
@@ -398,7 +398,7 @@ def test_attnlib_offers_what_the_chapters_make_public():
 def public():
     """Public functions and classes of attnlib's packages, and the public methods defined in it, by name."""
     things = {name: getattr(attnlib, name) for name in attnlib.__all__}
-    for name in (*course.LIBRARY, "course.models", "course.data"):
+    for name in (*course.LIBRARY, "course.models", "course.oracles", "course.data"):
         package = importlib.import_module(f"attnlib.{name}")
         things |= {key: getattr(package, key) for key in package.__all__}
     for name in ("attnlib.course.data.stories", "attnlib.course.data.recorded", "attnlib.course.data.seeds"):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlib.course.exercises._draw import draw
 from attnlib.course.exercises._exercise import Exercise, Mistake
-from attnlib.hopfield import potts_couplings
+from attnlib.course.oracles import potts_couplings
 
 
 def _largest_other(scores: Tensor) -> Tensor:

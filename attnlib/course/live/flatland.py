@@ -15,8 +15,8 @@ from torch import Tensor
 from attnlib._core.convergence import ConvergenceWarning
 from attnlib.attention import attention_weights
 from attnlib.course.live._figure import FigureError, LiveFigure
+from attnlib.course.oracles import splitting_beta as valleys_split
 from attnlib.hopfield import descend, find_fixed_points, hopfield_energy, hopfield_update
-from attnlib.hopfield import splitting_beta as valleys_split
 
 EDGE = 3.0
 """The plane is the square from -3 to 3."""
@@ -248,7 +248,7 @@ class Flatland(LiveFigure):
 
 
 def splitting_beta(memories: Iterable[Sequence[float | int]] | Tensor) -> float | None:
-    """Where a second valley appears, as :func:`attnlib.hopfield.splitting_beta` has it; None if that is beyond the slider.
+    """Where a second valley appears, as :func:`attnlib.course.oracles.splitting_beta` has it; None if that is beyond the end.
 
     >>> round(splitting_beta([[2.0, 0.0], [-2.0, 0.0]]), 3)  # two opposite memories: a magnet, critical at 1 / |x|^2
     0.25

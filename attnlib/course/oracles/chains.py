@@ -1,16 +1,35 @@
 """Hidden Markov chains: the exact posterior of a hidden state that moves and is seen through noise."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import check_floating
-from attnlib._core.numerics import widened
-from attnlib._core.values import check_result, check_visible, refuted
-from attnlib.message_passing.factors import FactorGraph, check_logarithms
-from attnlib.message_passing.messages import log_sum
-from attnlib.message_passing.records import ChainRecord
+from attnlib._core.numerics import log_sum, widened
+from attnlib._core.values import check_logarithms, check_result, check_visible, refuted
+from attnlib.message_passing import FactorGraph
+
+
+@dataclass(frozen=True)
+class ChainRecord:
+    """What is known of the hidden states of a chain, each ``[*batch, steps, k]``, and the evidence ``[*batch]``.
+
+    ``marginals`` are given all observations, ``filtered`` given those up to the same step; ``log_partition`` is the logarithm
+    of the sum over all hidden paths, for normalised tables that of the probability of what was observed.
+
+    >>> from attnlib.course.oracles import forward_backward
+    >>> stay = torch.tensor([[0.9, 0.1], [0.1, 0.9]]).log()
+    >>> seen = torch.tensor([[0.8, 0.2], [0.5, 0.5]]).log()
+    >>> forward_backward(torch.tensor([0.5, 0.5]).log(), stay, seen).log_partition.exp()
+    tensor(0.2500)
+    """
+
+    marginals: Float[Tensor, "*together steps k"]
+    filtered: Float[Tensor, "*together steps k"]
+    log_partition: Float[Tensor, "*together"]
 
 
 def forward_backward(
@@ -75,7 +94,9 @@ def chain_graph(
     log_transition: Float[Tensor, "*#batch k k"],
     log_likelihood: Float[Tensor, "*#batch steps k"],
 ) -> FactorGraph:
-    """The same chain as a factor graph, for :func:`belief_propagation`: a table for each step and one for each pair of steps.
+    """The same chain as a factor graph, for :func:`attnlib.message_passing.belief_propagation`.
+
+    It has a table for each step and one for each pair of steps.
 
     Arguments, shapes and errors are those of :func:`forward_backward`.
 

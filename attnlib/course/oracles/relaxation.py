@@ -1,5 +1,7 @@
 """Zero fields and low temperature: the semidefinite program whose barrier the potential is."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -8,8 +10,26 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import check_number
 from attnlib._core.systems import check_system
 from attnlib._core.values import check_result, refuted
-from attnlib.free_energy.newton import solved
-from attnlib.free_energy.records import Relaxation
+from attnlib.free_energy import saddle_point
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """Bounds on the largest ``s J s / 2`` of spins of length one in any number of dimensions, and what proves them.
+
+    ``upper`` and ``lower``, each ``[*batch]``, are ``sum(z)/2`` and ``Tr(J X)/2``. ``z [*batch, n]`` dominates the couplings,
+    ``diag(z) >= J``; ``X [*batch, n, n]`` is a matrix of cosines: positive definite, with a diagonal of ones.
+
+    >>> from attnlib.course.oracles import semidefinite_bound
+    >>> found = semidefinite_bound(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), gap=0.01)
+    >>> found.upper, found.lower, found.X[0, 1]  # two spins: the best is 1
+    (tensor(1.0050), tensor(0.9950), tensor(0.9950))
+    """
+
+    upper: Float[Tensor, "*batch"]
+    lower: Float[Tensor, "*batch"]
+    z: Float[Tensor, "*batch n"]
+    X: Float[Tensor, "*batch n n"]
 
 
 def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-3) -> Relaxation:
@@ -47,13 +67,12 @@ def semidefinite_bound(J: Float[Tensor, "*batch n n"], *, gap: float | int = 1e-
         if refuted(lambda: torch.isfinite(total).all()):
             raise ValueError("J is too large: the sum of its entries overflows; expected smaller numbers, or a wider dtype")
         scale = torch.where(total > 0, total, 1.0)
-        nothing = wide.new_zeros(*system.batch, system.n, 1)
         start, width = None, 1.0
         while True:  # each gap an eighth of the one before, from its z
             width = max(width / 8, gap)
             beta = system.n / (2 * width * scale)
             start = None if start is None else beta[..., None] * start
-            found = solved(beta[..., None, None] * wide, nothing, start, 1e-10, 200, "error")
+            found = saddle_point(beta[..., None, None] * wide, start=start, tolerance=1e-10)
             start = found.z / beta[..., None]
             if width == gap:
                 break

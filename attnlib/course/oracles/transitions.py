@@ -1,16 +1,35 @@
 """Where attention among fixed memories changes its mind: couplings of the Potts picture, and the first split of any cloud."""
 
 import math
+import warnings
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.checks import check_count, check_number, check_rows
-from attnlib._core.numerics import Mask, attention_average
+from attnlib._core.convergence import ConvergenceWarning
 from attnlib._core.values import check_products, check_visible
-from attnlib.hopfield.fixed_points import polish, settle
-from attnlib.hopfield.records import PottsCouplings
+from attnlib.hopfield import find_fixed_points, hopfield_update
+
+
+@dataclass(frozen=True)
+class PottsCouplings:
+    r"""The couplings :math:`K = \beta |x|^2` at which rest among orthogonal memories of one length changes, in order.
+
+    ``spinodal``: a single pattern appears as a place of rest, with the ``lead`` :math:`p_1 - p_2` over the others' weights.
+    ``transition``: it is as deep as the average of all. ``stability``: the average is no valley any more.
+
+    >>> from attnlib.course.oracles import potts_couplings
+    >>> potts_couplings(2) == PottsCouplings(spinodal=2.0, lead=0.0, transition=2.0, stability=2.0)  # a magnet: all at once
+    True
+    """
+
+    spinodal: float
+    lead: float
+    transition: float
+    stability: float
 
 
 def potts_couplings(m: int) -> PottsCouplings:
@@ -105,14 +124,14 @@ def _splits(memory: Tensor, beta: float) -> bool:
     unit, moving = memory.norm(dim=-1).max().item(), memory
     places = memory[:0]
     for _ in range(8):
-        state, residuals, _ = settle(moving, memory, beta, 1e-3 * unit, 6_000)
-        near = residuals <= 1e-3 * unit
-        state[near], residuals[near] = polish(state[near], memory, beta)
-        resting = residuals <= 1e-9 * unit
-        places = torch.cat([places, state[resting]])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = find_fixed_points(moving, memory, beta=beta, tolerance=1e-3, max_steps=6_000, on_failure="warn")
+        resting = found.residual <= 1e-9 * unit
+        places = torch.cat([places, found.states[resting]])
         if ((places - places[:1]).norm(dim=-1) > 1e-4 * unit).any():
             return True
         if resting.all():
             return False
-        moving = attention_average(state[~resting], memory, memory, beta, Mask())
+        moving = hopfield_update(found.states[~resting], memory, beta=beta)
     return False
