@@ -9,6 +9,7 @@ from torch import Tensor
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_tensors
 from attnlib._core.convergence import OnFailure, check_solver
+from attnlib._core.spectra import eigenvalues
 from attnlib._core.values import check_result
 from attnlib.free_energy.newton import solved
 from attnlib.free_energy.records import SaddlePoint
@@ -90,7 +91,7 @@ def _valued(differentiable: Tensor, exact: Tensor) -> Tensor:
 def _potential(J: Tensor, h: Tensor, found: SaddlePoint) -> Tensor:
     """``phi - N/2`` from terms as small as itself, for small beta: z is near 1, and the eigenvalues of J add up to zero."""
     beyond, roots = found.z - 1, found.z.rsqrt()
-    values = torch.linalg.eigvalsh(roots.unsqueeze(-1) * J * roots.unsqueeze(-2))
+    values = eigenvalues(roots.unsqueeze(-1) * J * roots.unsqueeze(-2))
     work = (h * found.m).sum((-2, -1)) / h.shape[-1]
     return (work + (beyond - beyond.log1p()).sum(-1) - (values + (-values).log1p()).sum(-1)) / 2
 
@@ -101,7 +102,7 @@ def _half_log_hessian(at: Resolved) -> Tensor:
     own = at.overlaps.diagonal(dim1=-2, dim2=-1)
     others = at.chi * (at.chi + 2 * at.overlaps)
     from_one = torch.diagonal_scatter(others, -own.square(), dim1=-2, dim2=-1)
-    return torch.linalg.eigvalsh(from_one).log1p().sum(-1) / 2
+    return eigenvalues(from_one).log1p().sum(-1) / 2
 
 
 def response_tensor(

@@ -16,6 +16,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_field, check_floating
 from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.numerics import inverse_of
+from attnlib._core.spectra import modes_of
 from attnlib._core.systems import check_system
 from attnlib._core.transforms import in_forward_mode, orders, transforming
 from attnlib._core.values import check_finite, check_result, looking, verdict
@@ -98,7 +99,7 @@ def solved(
     if there is not None:
         J = J - torch.diag_embed((1 - kept) * (1 + J.detach().abs().sum(-1).amax(-1, keepdim=True)))
     with torch.no_grad():
-        values, vectors = torch.linalg.eigh(J.detach())
+        values, vectors = modes_of(J.detach())
         along = vectors.mT.unsqueeze(-3) @ h.detach()  # fields along the eigenvectors, [*batch, fields, n, d]
         top = values[..., -1:]
         gaps = (top - values).unsqueeze(-2)

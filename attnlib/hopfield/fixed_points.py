@@ -9,6 +9,7 @@ from torch import Tensor
 from attnlib._core.checks import check_number, check_states
 from attnlib._core.convergence import OnFailure, check_solver, report_failure
 from attnlib._core.numerics import Mask, attention_average, attention_weights_of
+from attnlib._core.spectra import eigenvalues, modes_of
 from attnlib._core.values import check_result, check_visible
 from attnlib.hopfield.energy import hopfield_energy, hopfield_gradient, hopfield_jacobian, unchecked_jacobian
 from attnlib.hopfield.records import FixedPoints
@@ -76,7 +77,7 @@ def find_fixed_points(
     energies, order = hopfield_energy(points, patterns, beta=beta).sort(stable=True)
     reached = torch.where(resting, order.argsort()[reached], -1) if len(order) else reached
     points = points[order]
-    stiffness = torch.linalg.eigvalsh(hopfield_jacobian(points, patterns, beta=beta))[..., -1]
+    stiffness = eigenvalues(hopfield_jacobian(points, patterns, beta=beta))[..., -1]
     weights = attention_weights_of(points, patterns, beta, Mask())
     ends = found.to(state.dtype)
     residuals = hopfield_gradient(ends.double(), patterns, beta=beta).norm(dim=-1)  # of exactly what is returned
@@ -112,7 +113,7 @@ def polish(state: Tensor, memory: Tensor, beta: float | int, rounds: int = 20) -
     slope = state - attention_average(state, memory, memory, beta, Mask())
     residuals = slope.norm(dim=-1)
     for _ in range(rounds):
-        curvatures, axes = torch.linalg.eigh(one - unchecked_jacobian(state, memory, beta))
+        curvatures, axes = modes_of(one - unchecked_jacobian(state, memory, beta))
         along = (axes.mT @ slope[..., None])[..., 0] / torch.where(curvatures.abs() > 1e-12, curvatures, math.inf)
         trial = state - (axes @ along[..., None])[..., 0]
         after = trial - attention_average(trial, memory, memory, beta, Mask())

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from attnlib._core.checks import check_number
 from attnlib._core.numerics import widened
+from attnlib._core.spectra import eigenvalues, modes_of
 from attnlib._core.values import through_steps, verdict
 from attnlib.mean_field.couplings import flat_couplings, symmetric_couplings
 
@@ -66,7 +67,7 @@ def bounded_couplings(
 
 def strongest(flat: Tensor, symmetric: bool) -> Tensor:
     """The largest eigenvalue of couplings ``[*batch, k, k]``; without symmetry the largest singular value, ``[*batch]``."""
-    return torch.linalg.eigvalsh(flat)[..., -1] if symmetric else torch.linalg.svdvals(flat)[..., 0]
+    return eigenvalues(flat)[..., -1] if symmetric else torch.linalg.svdvals(flat)[..., 0]
 
 
 def _within(flat: Tensor, bound: float | int, symmetric: bool) -> bool:
@@ -88,7 +89,7 @@ def _passing(flat: Tensor, bound: float | int) -> Tensor:
 
 
 def _spectral(flat: Tensor, bound: float | int) -> tuple[Tensor, Tensor, Tensor]:
-    values, modes = torch.linalg.eigh(flat)
+    values, modes = modes_of(flat)
     return (modes * (values - bound).clamp(min=0).unsqueeze(-2)) @ modes.mT, values, modes
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from attnlib._core.convergence import OnFailure, report_failure
 from attnlib._core.numerics import inverse_of
+from attnlib._core.spectra import eigenvalues, modes_of
 from attnlib._core.values import check_result, verdict
 from attnlib.mean_field.cavity import as_blocks, diagonal_blocks, match, reduced, safe_start
 from attnlib.mean_field.couplings import block_diagonal
@@ -79,7 +80,7 @@ class Equations:
 
     def step(self, state: Tensor) -> Tensor:
         """A step below the bound ``2 / lambda_max``, ``[*batch]``, and the best one where the smallest eigenvalue is known."""
-        values = torch.linalg.eigvalsh(self.stiffness(state))
+        values = eigenvalues(self.stiffness(state))
         largest = values[..., -1].clamp(min=1e-3)
         return (2 / (largest + values[..., 0].clamp(min=0).maximum(0.1 * largest))).clamp(max=1.0)
 
@@ -101,10 +102,10 @@ class Equations:
         V, field = self.local(state)
         root = block_diagonal(torch.linalg.cholesky_ex(self.prior.covariance(field, V)).L)
         stiffness = self.stiffness(state)
-        least = torch.linalg.eigvalsh(stiffness.detach())[..., 0]
+        least = eigenvalues(stiffness.detach())[..., 0]
         factor, failed = torch.linalg.cholesky_ex(stiffness)
         stable = (failed == 0)[..., None, None]
-        values, axes = torch.linalg.eigh(stiffness.detach())  # an unstable solution's response, with no gradient
+        values, axes = modes_of(stiffness.detach())  # an unstable solution's response, with no gradient
         floor = torch.finfo(values.dtype).eps
         signed = torch.where(values.abs() > floor, values, floor)
         rough = (axes / signed.unsqueeze(-2)) @ axes.mT
@@ -154,7 +155,7 @@ def safe_length(J: Tensor, variance: float, symmetric: bool) -> Tensor:
     """
     if not symmetric:
         return J.new_ones(J.shape[:-2])
-    values = variance * torch.linalg.eigvalsh(J.nan_to_num())
+    values = variance * eigenvalues(J.nan_to_num())
     largest = 1 - values[..., 0]
     return (2 / (largest + (1 - values[..., -1]).maximum(0.1 * largest))).clamp(max=1.0)
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attnlib._core.numerics import widened
+from attnlib._core.spectra import eigenvalues
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class MeanField:
     @property
     def spectrum(self) -> Float[Tensor, "*batch n"]:
         """Eigenvalues of chi, ascending, ``[*batch, n]``: the largest diverges where the theory breaks down."""
-        return torch.linalg.eigvalsh(widened(self.chi.detach())).to(self.chi.dtype)
+        return eigenvalues(widened(self.chi.detach())).to(self.chi.dtype)
 
     @property
     def spin_glass_susceptibility(self) -> Float[Tensor, "*batch"]:

@@ -1,11 +1,11 @@
 """Where a mean-field theory stops to hold: the distance from the Almeida-Thouless line."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_field, check_floating
+from attnlib._core.spectra import eigenvalues
 from attnlib._core.systems import check_system
 from attnlib._core.values import check_result
 
@@ -31,5 +31,5 @@ def almeida_thouless(J: Float[Tensor, "*batch n n"], m: Float[Tensor, "..."], *,
     with working(J):
         free = 1 - m.to(system.couplings.dtype).clamp(-1, 1).square().expand(*system.batch, system.n)
         matrix = free.unsqueeze(-1) * system.couplings.square() * free.unsqueeze(-2)
-        largest = torch.linalg.eigvalsh(matrix)[..., -1]
+        largest = eigenvalues(matrix)[..., -1]
     return check_result((1 - largest).to(J.dtype), "J or beta are")

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from attnlib._core.checks import Empty, Scalar, check_beta, check_vectors
 from attnlib._core.numerics import boltzmann, capped, column, open_mask, soft_maximum, widened
+from attnlib._core.spectra import eigenvalues
 from attnlib._core.values import check_result, refuted
 
 
@@ -119,7 +120,7 @@ def softmax_jacobian_norm(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "
     tensor([0.5000, 0.1800])
     """
     _check_weights(weights)
-    return torch.linalg.eigvalsh(_covariance(widened(weights)))[..., -1].to(weights.dtype)
+    return eigenvalues(_covariance(widened(weights)))[..., -1].to(weights.dtype)
 
 
 def entropy(weights: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
