@@ -21,6 +21,7 @@ from attnlib.course.data.stories import VOCABULARY, animal_stories
 from attnlib.course.live import (
     LiveFigure,
     ball_and_bound,
+    denoiser,
     digit_recall,
     factor_lab,
     flatland,
@@ -1232,6 +1233,91 @@ HOP_LAB = Row(
     size=150_000,
 )
 
+# The denoiser
+
+BAD_QUESTIONS = [
+    ({"query": [0.0]}, "query is [0.0]; expected two numbers from -2.2 to 2.2"),
+    ({"query": [0.0, 2.21]}, "query is [0.0, 2.21]"),
+    ({"query": [math.nan, 0.0]}, "query is [nan, 0.0]"),
+    ({"steps": -1}, "steps is -1; expected 0 <= steps <= 8"),
+    ({"steps": 9}, "steps is 9"),
+    ({"sigma": 0}, "sigma is 0.0; expected 0.5 <= sigma <= 1.5"),
+    ({"sigma": 1.51}, "sigma is 1.51"),
+    ({"sigma": math.nan}, "sigma is nan"),
+    ({"beta": 0}, "beta is 0.0; expected 0.1 <= beta <= 10"),
+    ({"beta": math.inf}, "beta is inf"),
+    ({"memories": 1}, "memories is 1; expected 2 <= memories <= 8"),
+    ({"memories": 9}, "memories is 9"),
+    ({"seed": -1}, "seed is -1"),
+]
+NOISY = denoiser.Denoiser().state()
+ASKED_FOR, PACES, MORE = button(re.compile("^query at")), slider("Steps"), button("More")
+
+
+def noisy_place(shown: Any, x: float, y: float) -> tuple[float, float]:
+    """Where on the screen a point of the plane is."""
+    box = shown.picture.bounding_box()
+    return box["x"] + box["width"] * (x + 2.5) / 5, box["y"] + box["height"] * (2.5 - y) / 5
+
+
+DENOISER = Row(
+    denoiser.Denoiser,
+    start=NOISY,
+    extremes=(
+        NOISY | {"blind": True, "memories": 8, "beta": 10.0, "steps": 8},
+        NOISY | {"sigma": 1.5, "beta": 0.1, "memories": 2, "half": True, "query": [-2.2, 2.2]},
+        NOISY | {"sigma": 1.5, "beta": 10.0, "memories": 8, "steps": 0, "query": [2.2, -2.2]},
+    ),
+    walk=(
+        *presses(ASKED_FOR, "ArrowLeft 0.6,1.7 ArrowDown 0.6,1.6 Shift+ArrowRight 1.1,1.6 ArrowUp 1.1,1.7", query=list),
+        *presses(PACES, "ArrowRight 2 End 8 ArrowLeft 7 Home 0 ArrowLeft 0", steps=int),
+        slide(PACES, 0.5, steps=4),
+        *(click(button(name), **scene) for name, scene in denoiser.SCENES.items()),
+        press(MORE, "Enter"),
+        press(BETA, "End", beta=10.0),
+        slide(BETA, 0.5, beta=about(1.0, 0.05)),
+        press(slider("Noise"), "End", sigma=1.5, beta=about((0.8 / 1.5) ** 2, 0.02)),
+        press(slider("Noise"), "Home", sigma=0.5, beta=about(2.56, 0.2)),
+        press(slider("Memories"), "End", memories=8),
+        press(slider("Memories"), "Home", memories=2),
+        click(tick("half steps"), half=True),
+        press(tick("half steps"), "Space", half=False),
+        click(button("Hide \u03c3"), blind=True, seed=1, beta=10.0, sigma=lambda sigma: 0.6 <= sigma <= 1.1),
+        press(BETA, "ArrowLeft", beta=about(9.77, 0.01)),
+        press(button("I have it"), "Enter", blind=False),
+        click(button("Reset"), **NOISY),
+        click(MORE),
+    ),
+    apart=(press(PACES, "End", steps=8), press(ASKED_FOR, "ArrowLeft", query=[0.6, 1.7])),
+    tab=(*denoiser.SCENES, "query at 0.70, 1.70", *names("Steps down the energy, More, Reset, Hide \u03c3")),
+    refused=BAD_QUESTIONS,
+    other_kinds=[("steps", 1.5), ("beta", "hot"), ("half", "yes")],
+    points=lambda: [
+        {"memories": m, "sigma": sigma, "beta": beta, "half": half, "steps": m, "query": query}
+        for m in (2, 5, 8)
+        for sigma in (0.5, 0.83, 1.5)
+        for beta in (0.1, 1.7, 10.0)
+        for half, query in ((False, [0.0, 0.0]), (True, [-2.2, 1.31]))
+    ],
+    alt="Denoiser with 5 memories on a circle and noise 0.80",
+    drives=PACES,
+    shows=lambda state, said: {
+        "Steps": str(state["steps"]),
+        "Inverse": f"{state['beta']:.3g}".removesuffix(".0"),
+        "Noise": f"{state['sigma']:.2f}",
+        "Memories": str(state["memories"]),
+        "half": state["half"],
+    },
+    ink={ORANGE: 1000, BLUE: 500},
+    finger=lambda shown: (
+        [noisy_place(shown, *place) for place in ([0.7, 1.7], [0.2, 1.0], [-0.6, -1.0], [-1.5, -2.0])],
+        {"query": lambda found: math.dist(found, [-1.5, -2.0]) < 0.03},
+    ),
+    draws=(NOISY | {"memories": 8, "steps": 8}, "beta", [1.5 + wave for wave in waves()]),
+    picture=".plane",
+    beyond=".noise",
+)
+
 # Two films
 
 RUNS = record_of("alignment_film")["runs"]
@@ -1312,5 +1398,5 @@ COUPLINGS_FILM = Row(
 
 TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
-    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, ALIGNMENT_FILM, COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, ALIGNMENT_FILM, COUPLINGS_FILM,
 )  # fmt: skip

@@ -181,6 +181,8 @@ def test_keyboard_reaches_every_control(desk, row):
 def test_no_slider_leads_where_python_refuses(desk, row):
     """Both ends of each slider, one after the other: the state there can be set in Python."""
     figure, shown = figures.made(row), desk.show(row, {})
+    for more in shown.button("More").all():
+        more.click()
     sliders = shown.box.locator("input[type=range]")
     assert sliders.count() > 0
     for index in range(sliders.count()):

@@ -4,6 +4,7 @@ from attnlib.course.live._figure import FigureError, LiveFigure
 from attnlib.course.live.alignment_film import AlignmentFilm
 from attnlib.course.live.ball_and_bound import BallAndBound
 from attnlib.course.live.couplings_film import CouplingsFilm
+from attnlib.course.live.denoiser import Denoiser
 from attnlib.course.live.digit_recall import DigitRecall
 from attnlib.course.live.factor_lab import FactorLab
 from attnlib.course.live.flatland import Flatland
@@ -20,6 +21,7 @@ __all__ = [
     "AlignmentFilm",
     "BallAndBound",
     "CouplingsFilm",
+    "Denoiser",
     "DigitRecall",
     "FactorLab",
     "FigureError",
