@@ -13,6 +13,7 @@ from helpers.figures import DENOISER
 from helpers.figures import NOISY as START
 from helpers.live import CALM, computed
 
+from attnlib import hopfield_energy
 from attnlib.course.live import Denoiser, denoiser
 
 MANY = pytest.mark.parametrize(("memories", "sigma"), [(2, 0.6), (5, 0.8), (5, 1.5), (8, 0.5), (8, 1.1)])
@@ -184,6 +185,16 @@ def test_every_hidden_noise_is_in_reach(desk):
     assert low <= min(drawn) < low + 0.02 < high - 0.02 < max(drawn) <= high
     assert len(set(drawn)) > 30
     assert denoiser.BETA_RANGE[0] < 0.2 / high**2 < 2 / low**2 < denoiser.BETA_RANGE[1]
+
+
+@pytest.mark.parametrize(("memories", "beta"), [(2, 0.1), (5, 1.7), (8, 10.0)])
+def test_the_landscape_is_that_of_the_package(desk, memories, beta):
+    heights = desk.module(DENOISER).evaluate("given => [...module.landscape(...given)]", [memories, beta, 20])
+    side = 2.5 * (torch.arange(1, 40, 2, dtype=torch.float64) / 20 - 1)
+    points = torch.cartesian_prod(-side, side).flip(-1)
+    places = torch.tensor(Denoiser(memories=memories).readout["places"], dtype=torch.float64)
+    expected = hopfield_energy(points, places, beta=beta)
+    assert heights == pytest.approx((expected - expected[0] + heights[0]).tolist(), abs=1e-9)
 
 
 def test_says_how_it_feels(desk):

@@ -76,6 +76,21 @@ export function measure({ query, steps, half, sigma, beta, memories }) {
   };
 }
 
+/* The energy |x|^2 / 2 - ln(sum of exp(beta x.x_j)) / beta at the middles of `side` by `side` squares, rows from the top down. */
+export function landscape(memories, beta, side) {
+  const places = circle(memories), at = (i) => ((2 * i + 1) / side - 1) * SIGHT, heights = new Float64Array(side * side);
+  for (let row = 0; row < side; row += 1) {
+    for (let column = 0; column < side; column += 1) {
+      const x = at(column), y = -at(row);
+      let [top, total] = [-Infinity, 0];
+      for (const place of places) top = Math.max(top, place[0] * x + place[1] * y);
+      for (const place of places) total += Math.exp(beta * (place[0] * x + place[1] * y - top));
+      heights[row * side + column] = (x * x + y * y) / 2 - top - Math.log(total) / beta;
+    }
+  }
+  return heights;
+}
+
 /* The noise that a seed hides. */
 export function hidden(seed) {
   return Math.round(100 * DRAWN[0] * (DRAWN[1] / DRAWN[0]) ** kit.generator(seed).uniform()) / 100;
@@ -86,13 +101,15 @@ export const feels = (ratio) => (Math.abs(ratio - 1) < 0.005 ? "as sure as right
 
 const NAMES = ["query", "steps", "half", "sigma", "beta", "memories", "blind", "seed"];
 const CHART = { left: 34, top: 30, height: 150, bottom: 36 }, GAUGE = { height: 66, least: 0.5, most: 2 }, NEAR = 0.05;
+const SIDE = 80, BANDS = 12;
 
 const STYLE = `
 .chips { gap: 8px 10px; margin-bottom: 10px; }
 .chips button[aria-pressed="true"] { background: var(--tint); border-color: var(--accent); font-weight: 600; }
 .plane { aspect-ratio: 1; margin: 0 auto; max-width: 370px; touch-action: manipulation; width: 100%; }
-.plane svg { height: 100%; overflow: hidden; }
-.ring { fill: none; stroke: var(--rule); }
+.plane svg { height: 100%; overflow: hidden; position: relative; }
+.plane canvas { border-radius: 8px; height: 100%; inset: 0; position: absolute; width: 100%; }
+.ring { fill: none; stroke: var(--quiet); opacity: 0.45; }
 .memory { fill: var(--a); }
 .pull { stroke: var(--a); opacity: 0.5; }
 .noise { fill: none; stroke: var(--quiet); stroke-dasharray: 3 4; }
@@ -126,14 +143,15 @@ const STYLE = `
 
 function render({ model, el }) {
   const ground = kit.card(el, "Denoiser", STYLE), initial = kit.read(model, NAMES);
-  let [readout, known, gliding, verdict, opened] = [null, "", null, "", false];
+  let [readout, known, painted, gliding, verdict, opened] = [null, "", "", null, "", false];
 
   const phase = kit.html("span", { class: "phase" });
   const drawing = kit.svg("svg", { role: "img" });
+  const relief = kit.html("canvas", { width: SIDE, height: SIDE, "aria-hidden": "true" }), pen = relief.getContext("2d");
   const handle = kit.html("button", { type: "button", class: "handle" }, kit.svg("svg", { "aria-hidden": "true" },
     kit.svg("circle", { cx: 22, cy: 22, r: 8 })));
   const handles = kit.html("div", { role: "group", "aria-label": "The query. The arrow keys move it, with shift further" }, handle);
-  const plane = kit.html("div", { class: "picture plane" }, drawing, handles);
+  const plane = kit.html("div", { class: "picture plane" }, relief, drawing, handles);
   const chart = kit.svg("svg", { role: "img" });
   const gauge = kit.svg("svg", { class: "gauge", height: GAUGE.height, role: "img" });
   const rows = { error: kit.reading("Mean squared error"), ratio: kit.reading("Thermometer U") };
@@ -269,6 +287,20 @@ function render({ model, el }) {
     );
   }
 
+  /* The energy as bands, the higher the fainter: a valley at the memories, or between them. */
+  function paint({ memories: count, beta: cold }) {
+    const look = [count, cold, ground.colour("accent")].join();
+    if (look === painted) return;
+    painted = look;
+    const heights = landscape(count, cold, SIDE), low = heights.reduce((least, height) => Math.min(least, height), Infinity);
+    const image = pen.createImageData(SIDE, SIDE), [red, green, blue] = [1, 3, 5].map((i) => parseInt(look.slice(-7).slice(i, i + 2), 16));
+    heights.forEach((height, i) => {
+      const band = Math.floor(BANDS * Math.max(0, 1 - Math.sqrt((height - low) / 3)));
+      image.data.set([red, green, blue, (70 * band) / BANDS], 4 * i);
+    });
+    pen.putImageData(image, 0, 0);
+  }
+
   function errors(now, width) {
     if (now.blind) {
       return [kit.svg("text", { x: width / 2, y: 14, "text-anchor": "middle" }, "errors are hidden: they would tell \u03c3")];
@@ -345,6 +377,7 @@ function render({ model, el }) {
     if (fresh) readout = measure(now);
     known = key;
     if (drawing.clientWidth > 0) picture(now);
+    paint(now);
     if (gliding && !fresh) return;
     if (width > 0) {
       chart.setAttribute("height", now.blind ? 20 : CHART.top + CHART.height + CHART.bottom);
