@@ -21,6 +21,7 @@ from attnlib.course.data.stories import VOCABULARY, animal_stories
 from attnlib.course.live import (
     LiveFigure,
     ball_and_bound,
+    context_lab,
     denoiser,
     digit_recall,
     factor_lab,
@@ -64,7 +65,7 @@ def presses(control: tuple[str, Any], keys: str, **trait: Callable[[Any], Any]) 
     ]
 
 
-def slide(control: tuple[str, Any], share: float, **changes: Any) -> Step:
+def slide(control: tuple[str, Any], share: float, /, **changes: Any) -> Step:
     """By mouse or finger, to a share of a slider's range."""
     return Step("slide", *control, share, changes)
 
@@ -1318,6 +1319,62 @@ DENOISER = Row(
     beyond=".noise",
 )
 
+# The context lab
+
+BAD_SHARES = [
+    ({"share": 0.0}, "share is 0.0; expected 0.001 <= share <= 1"),
+    ({"share": 1.01}, "share is 1.01"),
+    ({"share": math.nan}, "share is nan"),
+    ({"context": -1}, "context is -1; expected 0 <= context <= 999"),
+    ({"field": 1000}, "field is 1000; expected 0 <= field <= 999"),
+    ({"record": {"at": [0.1]}}, "record is {'at': [0.1]}; expected at, ascending numbers from 0 to 1, and lines"),
+    ({"record": {"at": [0.1, 0.1], "lines": []}}, "record is {'at': [0.1, 0.1]"),
+    (
+        {"record": {"at": [0.1, 1.0], "lines": [{"name": "a", "kind": "blind", "errors": [0.1]}]}},
+        "record has the line {'name': 'a', 'kind': 'blind', 'errors': [0.1]}; expected a name, a kind and an error",
+    ),
+    ({"record": {"at": [0.1, 1.0], "lines": [{"name": "a", "kind": "b", "errors": [0.1, 0.2]}]}}, "record has the line"),
+    ({"record": {"at": [0.1, 1.0], "lines": [{"name": "a", "kind": "reads", "errors": [0.1, 0.0]}]}}, "record has the line"),
+]
+MIXED, LAMBDA = {"share": 0.3, "context": 4, "field": 0}, slider("\u03bb")
+
+CONTEXT_LAB = Row(
+    context_lab.ContextLab,
+    start=MIXED,
+    extremes=(MIXED | {"share": 1.0, "context": 7}, MIXED | {"share": 0.001}),
+    walk=(
+        slide(LAMBDA, 0.5, share=about(0.0316, 0.001)),
+        press(LAMBDA, "Home", share=0.001),
+        press(LAMBDA, "End", share=1.0),
+        press(LAMBDA, "ArrowLeft", share=about(0.977, 0.001)),
+        click(button("Another context"), context=5),
+        press(button("Another context"), "Enter", context=6),
+        click(button("Other fields"), field=1),
+        *(click(button(name), **scene) for name, scene in context_lab.SCENES.items()),
+        click(button("Reset"), **MIXED),
+    ),
+    apart=(press(LAMBDA, "End", share=1.0), click(button("Another context"), context=5)),
+    tab=(
+        *context_lab.SCENES,
+        "\u03bb: share of the couplings that the contents make",
+        *names("Another context, Other fields, Reset"),
+    ),
+    refused=BAD_SHARES,
+    other_kinds=[("share", "half"), ("context", 0.5)],
+    points=lambda: [
+        {"share": share, "context": context, "field": field}
+        for share in (0.001, 0.01, 0.02, 0.3, 0.99, 1.0)
+        for context, field in ((0, 0), (3, 500), (999, 999))
+    ],
+    alt="Context lab: ten spins, 30 % of the variance of their couplings",
+    drives=LAMBDA,
+    shows=lambda state, said: {"\u03bb": f"{state['share']:.3g}".removesuffix(".0")},
+    ink={ORANGE: 1000},
+    draws=(MIXED, "share", [0.5 + 0.4 * wave for wave in waves()]),
+    picture=".picture",
+    size=80_000,
+)
+
 # Two films
 
 RUNS = record_of("alignment_film")["runs"]
@@ -1398,5 +1455,5 @@ COUPLINGS_FILM = Row(
 
 TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
-    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, ALIGNMENT_FILM, COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, ALIGNMENT_FILM, COUPLINGS_FILM,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from attnlib.course.live._figure import FigureError, LiveFigure
 from attnlib.course.live.alignment_film import AlignmentFilm
 from attnlib.course.live.ball_and_bound import BallAndBound
+from attnlib.course.live.context_lab import ContextLab
 from attnlib.course.live.couplings_film import CouplingsFilm
 from attnlib.course.live.denoiser import Denoiser
 from attnlib.course.live.digit_recall import DigitRecall
@@ -20,6 +21,7 @@ from attnlib.course.live.tokens_as_fields import TokensAsFields
 __all__ = [
     "AlignmentFilm",
     "BallAndBound",
+    "ContextLab",
     "CouplingsFilm",
     "Denoiser",
     "DigitRecall",
