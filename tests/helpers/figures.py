@@ -1356,7 +1356,7 @@ CONTEXT_LAB = Row(
     apart=(press(LAMBDA, "End", share=1.0), click(button("Another context"), context=5)),
     tab=(
         *context_lab.SCENES,
-        "\u03bb: share of the couplings that the contents make",
+        "\u03bb: share of the couplings' variance that contents make",
         *names("Another context, Other fields, Reset"),
     ),
     refused=BAD_SHARES,
@@ -1372,7 +1372,6 @@ CONTEXT_LAB = Row(
     ink={ORANGE: 1000},
     draws=(MIXED, "share", [0.5 + 0.4 * wave for wave in waves()]),
     picture=".picture",
-    size=80_000,
 )
 
 # Two films

@@ -145,7 +145,7 @@ function render({ model, el }) {
   const rows = { error: kit.reading("The blind answer misses"), ahead: kit.reading("Recorded errors") };
   const side = kit.html("div", { class: "side" }, chart, kit.html("dl", {}, rows.error.element, rows.ahead.element));
   const share = kit.slider({
-    label: "\u03bb: share of the couplings that the contents make", min: LEAST, max: 1, log: true,
+    label: "\u03bb: share of the couplings' variance that contents make", min: LEAST, max: 1, log: true,
     format: (value) => String(Number(value.toPrecision(3))), change: (value) => change({ share: value }),
   });
   const chips = Object.entries(SCENES).map(([name, scene]) => ({ scene, chip: kit.button(name, () => turn(scene)) }));
