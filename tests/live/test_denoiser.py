@@ -173,6 +173,7 @@ def test_the_challenge(desk):
     state = shown.is_right()
     shown.put(beta=0.5 / state["sigma"] ** 2)
     shown.button("I have it").click()
+    shown.is_right()
     assert "41 % off. Try another." in shown.told(".task")
     shown.slider("Steps").press("End")
     shown.is_right()
