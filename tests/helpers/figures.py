@@ -31,6 +31,7 @@ from attnlib.course.live import (
     saddle_explorer,
     spin_lab,
     tokens_as_fields,
+    walker,
 )
 from attnlib.course.live._pictures import spins, written
 
@@ -1452,7 +1453,106 @@ COUPLINGS_FILM = Row(
     record="digits",
 )
 
+# The walker
+
+BAD_WALKS = [
+    ({"network": 2}, "network is 2; expected 0 <= network < 2"),
+    ({"network": -1}, "network is -1"),
+    ({"image": [0, 1, 2]}, "image is [0, 1, 2]; expected each of 0 to 7 once"),
+    ({"image": [0] * 8}, "image is [0, 0, 0, 0, 0, 0, 0, 0]"),
+    ({"image": [*range(1, 9)]}, "image is [1, 2, 3, 4, 5, 6, 7, 8]"),
+    ({"start": 8}, "start is 8; expected 0 <= start <= 7"),
+    ({"start": -1}, "start is -1"),
+    ({"steps": 0}, "steps is 0; expected 1 <= steps <= 8"),
+    ({"steps": 9}, "steps is 9"),
+    ({"beta": 0.2}, "beta is 0.2; expected 0.25 <= beta <= 4"),
+    ({"beta": math.nan}, "beta is nan"),
+]
+WALK = {"network": 0, "image": walker.FIRST, "start": 0, "steps": 2, "beta": 1.0, "tie": False, "more": False}
+TURNS, HEAT, SEED, TIE = slider("Steps T"), slider("Inverse"), choice("Walker"), tick("tie values to keys")
+LONG_CYCLES = [1, 2, 0, 4, 5, 6, 7, 3]
+"""Cycles of three and five: fifteen hops bring everybody home."""
+
+
+def place(k: int) -> tuple[str, Any]:
+    return button(f"Place {walker.LETTERS[k]}")
+
+
+def walker_points() -> list[State]:
+    """Both walkers on random facts, every number of steps, hot and cold, with values tied and not."""
+    draw = random.Random(7)
+    grid = itertools.product((0, 1), range(1, 9), (0.25, 2**0.25, 1.0, 4.0), (False, True))
+    return [
+        WALK
+        | {"network": network, "steps": steps, "beta": beta, "tie": tie}
+        | {"image": draw.sample(range(8), 8), "start": draw.randrange(8)}
+        for network, steps, beta, tie in grid
+    ]
+
+
+def walker_also(shown: Any, state: State, said: State) -> None:
+    """The place asked is pressed, the one where it ends is ringed, by its kind; words and picture say the same."""
+    pressed = shown.box.locator(".ring button[aria-pressed=true]").all_inner_texts()
+    assert pressed == [walker.LETTERS[state["start"]]]
+    end, right = said["path"][-1], said["path"][-1] == said["truth"][-1]
+    assert shown.box.locator(".ring button.end").all_inner_texts() == [walker.LETTERS[end]]
+    assert shown.box.locator(".ring button.end.off").count() == (not right)
+    assert shown.phase() == f"{said['right']} of 8 right"
+    assert f"it says {walker.LETTERS[end]}, " in shown.told(".says")
+    assert shown.told(".says").endswith(": right." if right else ": wrong.")
+    assert shown.box.locator(".went").count() == state["steps"]
+    assert shown.box.locator(".went.off").count() == sum(a != b for a, b in zip(said["path"], said["truth"], strict=True))
+    assert ("Solved" in shown.told(".task")) == said["solved"]
+    assert shown.box.locator("table").is_visible() == state["more"]
+
+
+WALKER = Row(
+    attnlib.course.live.Walker,
+    start=WALK,
+    extremes=(
+        WALK | {"network": 1, "steps": 8, "start": 2, "more": True},
+        WALK | {"image": LONG_CYCLES, "steps": 8, "start": 4, "tie": True, "beta": 0.25, "more": True},
+        WALK | {"image": [*range(8)], "steps": 8, "beta": 4.0, "more": True},
+    ),
+    walk=(
+        *presses(TURNS, "ArrowRight 3 End 8 ArrowLeft 7 Home 1 ArrowRight 2", steps=int),
+        slide(TURNS, 0.72, steps=6),
+        click(place(1), start=1),
+        press(place(7), "Enter", start=7),
+        click(button("More"), more=True),
+        press(SEED, "ArrowDown", network=1),
+        choose(SEED, network=0),
+        click(TIE, tie=True),
+        press(TIE, "Space", tie=False),
+        press(HEAT, "End", beta=4.0),
+        press(HEAT, "ArrowLeft", beta=2**1.75),
+        press(HEAT, "Home", beta=0.25),
+        slide(HEAT, 0.5, beta=1.0),
+        click(button("New permutation"), image=walker.permutations(1)[0]),
+        press(button("New permutation"), "Enter", image=walker.permutations(2)[1]),
+        press(button("Less"), "Enter", more=False),
+        click(button("Reset"), **WALK),
+    ),
+    apart=(press(TURNS, "End", steps=8), click(button("More"), more=True), click(TIE, tie=True)),
+    tab=(*(f"Place {letter}" for letter in walker.LETTERS), *names("Steps T, Play, New permutation, More, Reset")),
+    refused=BAD_WALKS,
+    other_kinds=[("image", 3), ("steps", 1.5), ("beta", "hot"), ("tie", "yes"), ("more", 2)],
+    points=walker_points,
+    alt="A block that walks, trained on two hops from seed 13",
+    drives=TURNS,
+    shows=lambda state, said: {
+        "Steps": str(state["steps"]),
+        "Walker": str(state["network"]),
+        "tie": state["tie"],
+        "Inverse": f"{state['beta']:.3g}",
+    },
+    also=walker_also,
+    ink={BLUE: 2000},
+    draws=(WALK | {"more": True, "steps": 8}, "beta", [2**wave for wave in waves()]),
+    picture=".ring",
+)
+
 TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
-    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, ALIGNMENT_FILM, COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, ALIGNMENT_FILM, COUPLINGS_FILM,
 )  # fmt: skip

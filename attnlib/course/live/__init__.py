@@ -17,6 +17,7 @@ from attnlib.course.live.score_lab import ScoreLab
 from attnlib.course.live.softmax_thermometer import SoftmaxThermometer
 from attnlib.course.live.spin_lab import SpinLab
 from attnlib.course.live.tokens_as_fields import TokensAsFields
+from attnlib.course.live.walker import Walker
 
 __all__ = [
     "AlignmentFilm",
@@ -37,4 +38,5 @@ __all__ = [
     "SoftmaxThermometer",
     "SpinLab",
     "TokensAsFields",
+    "Walker",
 ]
