@@ -12,9 +12,11 @@ import course
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, nll_loss, scaled_dot_product_attention
 
+from attnlib.attention import Mixer
 from attnlib.course import check
+from attnlib.course.data.hops import informed_guess, wrong_hops_score
 from attnlib.course.exercises import Exercise, Mistake, Verdict, _check, exercises, verdict
 from attnlib.course.exercises._check import PAGES
 from attnlib.course.exercises._compare import agrees, tolerance
@@ -28,6 +30,7 @@ from attnlib.free_energy import (
     saddle_point,
     spherical_point,
 )
+from attnlib.transformer import Block, mixer, register, registry, thermometer
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
 DTYPES = [torch.float64, torch.float32]
@@ -52,6 +55,12 @@ def _built_once():
         patch.setattr(_check, "_Trial", once)
         yield
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def _registered_as_before(monkeypatch):
+    """Contestants that an answer registers are forgotten afterwards."""
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
 def find(id):
@@ -277,6 +286,71 @@ def by_autograd(chi, m, g):
     return chi @ g + torch.einsum("ia,iak,kjb->jb", g, by_z, moved)
 
 
+def crossing_by_slopes(lam, first, second):
+    lam, first, second = (torch.log10(t) for t in (lam, first, second))
+    for k in range(len(lam) - 1):
+        if (first[k] > second[k]) != (first[k + 1] > second[k + 1]):
+            slopes = [(line[k + 1] - line[k]) / (lam[k + 1] - lam[k]) for line in (first, second)]
+            return 10 ** (lam[k] + (second[k] - first[k]) / (slopes[0] - slopes[1]))
+
+
+def a_mixer_of_its_own(name, x, beta, mask):
+    class Member(Mixer):
+        has_weights = False
+
+        def mix(self, heads):
+            chances = torch.sigmoid(self.scale * heads.query @ heads.key.mT)
+            chances = torch.where(heads.mask, chances, 0.0)
+            return chances / chances.sum(-1, keepdim=True) @ heads.value
+
+    def make(dim, scale):
+        made = Member(dim, bare=True)
+        made.scale = scale
+        return made
+
+    register(name, make)
+    return Block(mixer(name, x.shape[-1], scale=beta), norm=None)(x, mask=mask)
+
+
+def noise_by_bisection(K, d):
+    low, high = torch.full_like(K, 1e-3), torch.full_like(K, 1e3)
+    for _ in range(100):
+        middle = (low * high).sqrt()
+        spread = (d * (1 + middle**2)).sqrt() / middle**2
+        low, high = (
+            torch.where(spread > (2 * K.log()).sqrt(), middle, low),
+            torch.where(spread > (2 * K.log()).sqrt(), high, middle),
+        )
+    return middle
+
+
+def factor_by_newton(weights, targets):
+    b = torch.ones((), dtype=weights.dtype, requires_grad=True)
+    for _ in range(60):
+        p = weights**b / (weights**b).sum(-1, keepdim=True)
+        gap = (p.square().sum(-1) - p[range(len(p)), targets]).mean()
+        (slope,) = torch.autograd.grad(gap, b)
+        b = (b - gap / slope).clamp(b / 2, 2 * b).detach().requires_grad_()
+    return b
+
+
+def recounted(states, k, alpha):
+    s, rows = states.tolist(), []
+    for t in range(len(s) - 1):
+        followed = [s[j + 1] for j in range(t) if s[j] == s[t]]
+        rows.append([(followed.count(c) + alpha) / (len(followed) + k * alpha) for c in range(k)])
+    return torch.tensor(rows)
+
+
+def followers(states, k, beta):
+    s, rows = states.tolist(), []
+    for i in range(len(s)):
+        followed = [s[j] for j in range(1, i + 1) if s[j - 1] == s[i]]
+        counts = torch.tensor([s[: i + 1].count(c) + (math.exp(beta) - 1) * followed.count(c) for c in range(k)])
+        rows.append(counts / counts.sum())
+    return torch.stack(rows)
+
+
 RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
@@ -333,6 +407,36 @@ RIGHT = {
     "5c.3 by the package": ("5c.3", lambda h, pairs, g: coupling_response(h, pairs, strength=g)),
     "5c.4 by autograd": ("5c.4", by_autograd),
     "3a.3 in integers": ("3a.3", lambda s, w: find("3a.3").reference(s, w).long()),
+    "7a.1 by pairs": (
+        "7a.1",
+        lambda m: ((m[:, :, None] - m[:, None]) ** 2).sum((1, 2)).mean() / (2 * m.shape[1] * (m.shape[1] - 1)) / (m * m).mean(),
+    ),
+    "7a.2 by a mask": (
+        "7a.2",
+        lambda x, J, lam, g: torch.where(
+            torch.eye(len(x)).bool(), 0.0, (1 - lam) ** 0.5 * J + (lam / x.numel()) ** 0.5 * g * (x @ x.T)
+        ),
+    ),
+    "7a.4 by the slopes": ("7a.4", crossing_by_slopes),
+    "7a.5 by the class of attention": ("7a.5", a_mixer_of_its_own),
+    "7b.1 by distances": ("7b.1", lambda q, x, s: torch.softmax(-(torch.cdist(q, x) ** 2) / (2 * s**2), -1) @ x),
+    "7b.2 by the package": ("7b.2", lambda p, t: thermometer(p[None], t[None]).ratio),
+    "7b.3 by bisection": ("7b.3", noise_by_bisection),
+    "7b.4 shifted by the largest of all": (
+        "7b.4",
+        lambda s: (s - (top := s.amax(-1, keepdim=True).clamp(min=0))).exp() / ((-top).exp() + (s - top).exp().sum(-1, True)),
+    ),
+    "7b.5 by Newton's method": ("7b.5", factor_by_newton),
+    "7c.2 by the package": (
+        "7c.2",
+        lambda k, T, n: torch.tensor([[wrong_hops_score(a, b, n) for b in T.tolist()] for a in k.tolist()]),
+    ),
+    "7c.3 by a loop over all": ("7c.3", recounted),
+    "7c.4 by counts": ("7c.4", followers),
+    "7c.5 by visiting all": (
+        "7c.5",
+        lambda n: torch.tensor([[informed_guess(2, back=back, places=k) for back in (0, 1)] for k in n.tolist()]),
+    ),
 }
 
 
@@ -402,6 +506,48 @@ def zero_diagonal(memory):
     return scores.diagonal() - (scores - torch.diag(scores.diagonal())).amax(-1)
 
 
+def over_tokens(x):
+    return (x - x.mean(0)) / (x.var(0, correction=0) + 1e-5).sqrt()
+
+
+def factor_by_log_loss(weights, targets):
+    b = torch.ones((), dtype=weights.dtype, requires_grad=True)
+    for _ in range(40):
+        (slope,) = torch.autograd.grad(cross_entropy(b * weights.log(), targets), b, create_graph=True)
+        (curvature,) = torch.autograd.grad(slope, b)
+        b = (b - slope / curvature).clamp(b / 2, 2 * b).detach().requires_grad_()
+    return b
+
+
+def walked(tied=True, carried=False):
+    def answer(state, key, value, maps, beta, steps):
+        for t in range(steps):
+            read = torch.softmax(beta * state @ key.T, -1) @ value
+            led = torch.einsum("nc,dc->nd", read, maps[0 if tied else t % len(maps)])
+            state = state + led if carried else led
+        return state
+
+    return answer
+
+
+def multiples(k, T, n):
+    apart = [[abs(a - b) for b in T.tolist()] for a in k.tolist()]
+    return torch.tensor([[sum(length % a == 0 for length in range(1, n + 1)) / n if a else 1.0 for a in row] for row in apart])
+
+
+def recounted_bare(states, k):
+    rows = []
+    for t in range(len(states) - 1):
+        followed = states[1 : t + 1][states[:t] == states[t]]
+        rows.append(followed.bincount(minlength=k) / len(followed) if len(followed) else torch.full((k,), math.nan))
+    return torch.stack(rows).double()
+
+
+def unigram(states, k, alpha):
+    rows = [states[: t + 1].bincount(minlength=k) + alpha for t in range(len(states) - 1)]
+    return torch.stack([row / row.sum() for row in rows]).double()
+
+
 REVIEWED = [
     ("1.3", "starts at zero", from_zero),
     ("1.3", "all at once", lambda s, v: torch.softmax(s.flatten(), 0) @ v.flatten(0, 1)),
@@ -467,6 +613,29 @@ REVIEWED = [
     ("4a.4", "hard norm", lambda b: torch.nn.functional.rms_norm(b, b.shape[-1:], eps=0.0)),
     ("4a.4", "not divided by D", lambda b: 2 * b / (1 + (1 + 4 * (b * b).sum(-1, keepdim=True)).sqrt())),
     ("4a.5", "Onsager's", lambda J, c, b: ((b * J) ** 2 * c).sum(-1)),
+    ("7a.1", "variance of m", lambda m: m.reshape(-1, m.shape[-1]).var(0).mean() / (m**2).mean()),
+    ("7a.1", "variance over fields", lambda m: torch.var(m, 0).mean() / (m**2).mean()),
+    ("7a.1", "biased", lambda m: ((m - m.mean(1, keepdim=True)) ** 2).mean() / (m**2).mean()),
+    ("7a.1", "square of the mean", lambda m: (m.mean(1) ** 2).mean() / (m**2).mean()),
+    ("7a.3", "over tokens", lambda x, A: torch.stack([x + A @ over_tokens(x), over_tokens(x + A @ x)])),
+    ("7a.5", "softmax", lambda n, x, b, m: x + scaled_dot_product_attention(x, x, x, attn_mask=m, scale=b)),
+    ("7b.1", "sigma", lambda q, x, s: torch.softmax(s * q @ x.T, 1) @ x),
+    ("7b.1", "one over sigma", lambda q, x, s: torch.softmax((q / s) @ x.T, 1) @ x),
+    ("7b.1", "half", lambda q, x, s: torch.softmax(q @ x.T / (2 * s * s), 1) @ x),
+    ("7b.1", "distance without half", lambda q, x, s: torch.softmax(-(torch.cdist(q, x) ** 2) / s**2, 1) @ x),
+    ("7b.1", "divided by sqrt(d)", lambda q, x, s: scaled_dot_product_attention(q / s, x / s, x)),
+    ("7b.2", "largest weight", lambda p, t: p.max(1).values.mean() / p.gather(1, t[:, None]).mean()),
+    ("7b.2", "mean of ratios", lambda p, t: ((p * p).sum(1) / p.gather(1, t[:, None])[:, 0]).mean()),
+    ("7b.2", "entropy", lambda p, t: torch.special.entr(p).sum(1).mean() / nll_loss(p.log(), t)),
+    ("7b.3", "query without noise", lambda K, d: (d / (2 * K.log())).sqrt().sqrt()),
+    ("7b.4", "shifted without the ghost", lambda s: (z := (s - s.amax(1, True)).exp()) / (1 + z.sum(1, True))),
+    ("7b.4", "overflow", lambda s: torch.exp(s) / (1 + torch.exp(s).sum(-1, keepdim=True))),
+    ("7b.5", "log loss", factor_by_log_loss),
+    ("7c.1", "residual carried", walked(carried=True)),
+    ("7c.1", "untied", walked(tied=False)),
+    ("7c.2", "multiples", multiples),
+    ("7c.3", "not smoothed", lambda s, k, a: recounted_bare(s, k)),
+    ("7c.3", "unigram", unigram),
 ]
 
 

@@ -28,6 +28,9 @@ PAGES = {
     "5c": "attnlib.course.exercises.vector_spin_attention",
     "6a": "attnlib.course.exercises.graph_attention",
     "6b": "attnlib.course.exercises.beliefs",
+    "7a": "attnlib.course.exercises.one_block_many_mixers",
+    "7b": "attnlib.course.exercises.one_step_or_many",
+    "7c": "attnlib.course.exercises.collectives_of_spins",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 
