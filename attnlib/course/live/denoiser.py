@@ -114,7 +114,7 @@ class Denoiser(LiveFigure):
 
     @property
     def readout(self) -> dict[str, Any]:
-        r"""The numbers that the figure shows, computed here by :mod:`attnlib.course.data.denoising`.
+        r"""The numbers that the figure shows, computed here by ``attnlib.course.data.denoising``.
 
         ``places`` of the memories, ``[K, 2]``; ``states`` of the query after 0 to 8 steps, ``[9, 2]``; ``weights`` of the
         memories at the query; ``posterior``, the mean of what it may be a copy of. For the set of questions: ``errors``, the
