@@ -56,7 +56,10 @@ class CollectiveRuns:
         )
 
     def mean(self, name: str, condition: Condition = None) -> Estimate:
-        """The mean score and its error over seeds, by :func:`attnlib.course.data.seeds.over_runs`. Errors as for the class, and for a failed run."""
+        """The mean score and its error over seeds, by :func:`attnlib.course.data.seeds.over_runs`.
+
+        Errors as for the class, and for a failed run.
+        """
         return over_runs(self.score(name, condition))
 
     def learned(self, name: str, condition: Condition = None) -> int:
