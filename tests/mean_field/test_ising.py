@@ -199,8 +199,8 @@ def test_chains_that_do_not_forget_are_reported():
 
 
 def test_couplings_of_a_glass_have_their_variance_and_spectrum():
-    J = glass(200)
-    off = J[torch.triu_indices(200, 200, 1).unbind()]
-    assert abs(off.var().item() * 200 - 1) < 5 * math.sqrt(2 / len(off))
-    assert abs(torch.linalg.eigvalsh(J)[-1].item() - 2) < 0.15
+    J = glass(200, 25)
+    off = J[:, *torch.triu_indices(200, 200, 1)]
+    assert abs(off.var().item() * 200 - 1) < 5 * math.sqrt(2 / off.numel())
+    assert abs(torch.linalg.eigvalsh(J[0])[-1].item() - 2) < 0.15
     assert torch.equal(J, J.mT)
