@@ -52,14 +52,16 @@ class SampleRecord:
 class MeanField:
     """A solved mean-field theory: magnetisations ``m [*batch, n]``, responses ``chi [*batch, n, n]``, reactions ``V``.
 
-    ``chi_ij`` is how ``m_i`` answers to ``beta h_j``, an approximation of the covariance of the two. ``V`` is one number for
-    each spin, ``[*batch, n / d]``, or a matrix for each, ``[*batch, n / d, d, d]``: zero in the naive theory.
+    ``chi_ij`` is how ``m_i`` answers to ``beta h_j``, an approximation of the covariance of the two: in TAP with V moving as
+    m does, in adaptive TAP with V held. ``V`` is one number for each spin, ``[*batch, n / d]``, or a matrix for each,
+    ``[*batch, n / d, d, d]``: zero in the naive theory.
 
     Evidence, each ``[*batch]``: ``residual``, how far the returned magnetisations (and variances) are from the right side of
     their equations; ``iterations``; ``converged``, whether that is within the tolerance (and in adaptive TAP, whether the
     diagonal of chi holds the local variances); ``consistency``, the largest difference between a local variance and the
-    diagonal of chi; ``stability``, the smallest eigenvalue of ``D^(1/2) chi^-1 D^(1/2)`` with ``D`` the local variances, which
-    is 1 for spins on their own and 0 where the solution loses its stability. Not above zero, chi is no covariance.
+    diagonal of chi, which adaptive TAP makes zero: there it says nothing of how good the answer is; ``stability``, the smallest
+    eigenvalue of ``D^(1/2) chi^-1 D^(1/2)`` with ``D`` the local variances, which is 1 for spins on their own and 0 where the
+    solution loses its stability. Not above zero, chi is no covariance.
 
     >>> from attnlib.mean_field import naive_mean_field
     >>> found = naive_mean_field(torch.tensor([[0.0, 0.5], [0.5, 0.0]]), torch.tensor([0.2, -0.2]))

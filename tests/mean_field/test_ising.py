@@ -189,7 +189,7 @@ def test_independent_spins_have_as_many_effective_samples_as_draws():
 
 
 def test_means_of_many_samplings_are_as_far_apart_as_their_errors_say():
-    """A strong pair remembers for some sweeps: counted as if each sweep were a fresh draw, the errors were 1.8 times too small."""
+    """A strong pair remembers for some sweeps: with each sweep counted as a fresh draw the errors are 1.8 times too small."""
     J = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).expand(200, 2, 2)
     generator = torch.Generator().manual_seed(0)
     found = heat_bath(J, torch.tensor([0.3, 0.0]), chains=8, sweeps=200, burn_in=30, generator=generator)
