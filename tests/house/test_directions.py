@@ -1,5 +1,7 @@
 """Every public function has the same derivative along a direction in forward mode as in reverse: ``w . (J v) = (J^T w) . v``.
 
+In reverse it is also the same where it can be differentiated again: a derivative of its own may be another formula there, which
+a second derivative is consistent with, right or wrong.
 The entry points and a call of each are those of the hostile calls (``hostile.py``).
 """
 
@@ -64,7 +66,12 @@ def test_forward_and_reverse_agree(entry):
         return
     weights = {name: normal(*x.shape, seed=len(name)) for name, x in found.items()}
     score = sum((x * weights[name]).sum() for name, x in found.items())
-    back = torch.autograd.grad(score, tuple(leaf.values()), allow_unused=True)
+    back = torch.autograd.grad(score, tuple(leaf.values()), allow_unused=True, retain_graph=True)
+    again = torch.autograd.grad(score, tuple(leaf.values()), allow_unused=True, create_graph=True)
+    for once, twice in zip(back, again, strict=True):
+        assert (once is None) == (twice is None)
+        if once is not None:
+            torch.testing.assert_close(once, twice.detach(), rtol=1e-8, atol=1e-10)
     reverse = sum((slope * along[name]).sum() for name, slope in zip(leaf, back, strict=True) if slope is not None)
     with forward_ad.dual_level():
         moving = results(entry, {name: forward_ad.make_dual(x, along[name]) for name, x in point.items()})
