@@ -33,7 +33,7 @@ class SpinSystems:
 
     @property
     def tokens(self) -> Float[Tensor, "count n inputs"]:
-        """What a network is given: the field of each spin, then the rest, ``[count, n, 1 + width]``."""
+        """The field of each spin, then the rest, as a network is given them, ``[count, n, 1 + width]``."""
         return torch.cat([self.h[..., None], self.x], -1)
 
 
@@ -151,7 +151,7 @@ def blind_floor(
         generator: as there.
 
     Returns:
-        The share and its standard error over the draws of fields, as an :class:`Estimate`.
+        The share and its standard error over the draws of fields, as an :class:`attnlib.course.data.seeds.Estimate`.
 
     Raises:
         ValueError: as :func:`spin_systems`.
