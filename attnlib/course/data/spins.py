@@ -13,6 +13,9 @@ from attnlib.mean_field import MeanField, exact_ising, naive_mean_field, sherrin
 SPINS, WIDTH, GAIN, VARIANCE = 10, 4, 1.2, 0.5
 """How many spins, how many numbers a token says beside its field, how strong couplings are, and the variance of fields."""
 
+TOGETHER = 1024
+"""How many systems are summed over at once, so that memory stays small."""
+
 
 @dataclasses.dataclass(frozen=True)
 class SpinSystems:
@@ -161,13 +164,13 @@ def blind_floor(
     """
     draws, inner = check_count("draws", draws, 2), check_count("inner", inner, 2)
     left, whole = [], []
-    for _ in range(draws):
-        h = variance**0.5 * torch.randn(1, n, generator=generator, dtype=torch.float64)
-        x = torch.randn(inner, n, width, generator=generator, dtype=torch.float64)
-        m = exact_ising(context_couplings(x, context=context, gain=gain), h.expand(inner, n)).m
-        left.append(m.var(0).mean())
-        whole.append(m.square().mean())
-    return share(torch.stack(left), torch.stack(whole))
+    for some in torch.arange(draws).split(max(1, TOGETHER // inner)):
+        h = variance**0.5 * torch.randn(len(some), 1, n, generator=generator, dtype=torch.float64)
+        x = torch.randn(len(some), inner, n, width, generator=generator, dtype=torch.float64)
+        m = exact_ising(context_couplings(x, context=context, gain=gain), h.expand(-1, inner, -1)).m
+        left.append(m.var(1).mean(-1))
+        whole.append(m.square().mean((1, 2)))
+    return share(torch.cat(left), torch.cat(whole))
 
 
 def share(part: Float[Tensor, "draws"], whole: Float[Tensor, "draws"]) -> Estimate:
