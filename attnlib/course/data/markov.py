@@ -1,7 +1,6 @@
 """Markov chains, each with a law of its own, to be learned in context: what the next state costs, guessed in four ways."""
 
 import dataclasses
-import math
 
 import torch
 from jaxtyping import Float, Int
@@ -64,10 +63,10 @@ def markov_chains(
     return MarkovChains(torch.stack(states, 1), law)
 
 
-def markov_costs(chains: MarkovChains, *, concentration: float | int = 1.0) -> dict[str, Float[Tensor, "count places"]]:
-    r"""Nats that the next state costs, ``[count, length - 1]``, for who knows more and more.
+def markov_guesses(chains: MarkovChains, *, concentration: float | int = 1.0) -> dict[str, Float[Tensor, "count places k"]]:
+    r"""The chances of the next state, ``[count, length - 1, k]``, for who knows more and more.
 
-    ``"uniform"`` says ``ln k`` each time. ``"unigram"`` counts how often each state has come so far, ``"bigram"`` how often
+    ``"uniform"`` says ``1 / k`` each time. ``"unigram"`` counts how often each state has come so far, ``"bigram"`` how often
     each has followed the present one; both add the concentration to each count,
 
     .. math:: p(b \mid a) = \frac{n_{ab} + \alpha}{\sum_c n_{ac} + k \alpha}
@@ -81,21 +80,33 @@ def markov_costs(chains: MarkovChains, *, concentration: float | int = 1.0) -> d
     Raises:
         ValueError: a concentration that is not above 0.
 
+    >>> guesses = markov_guesses(MarkovChains(torch.tensor([[0, 1, 0, 1]]), torch.full((1, 2, 2), 0.5).double()))
+    >>> guesses["bigram"][0, -1], guesses["unigram"][0, -1]  # 1 has followed 0 once; it came once of three times
+    (tensor([0.3333, 0.6667], dtype=torch.float64), tensor([0.6000, 0.4000], dtype=torch.float64))
+    """
+    alpha, (count, k, _) = check_number("concentration", concentration, above=0), chains.law.shape
+    now, one = chains.states[:, :-1], torch.nn.functional.one_hot(chains.states, k).double()
+    chain, place = torch.arange(count)[:, None], torch.arange(now.shape[1])
+    pairs = one[:, :-1, :, None] * one[:, 1:, None, :]  # [count, length - 1, k, k]
+    seen = pairs.cumsum(1) - pairs  # before the pair that is to be said
+    rows, so_far = seen[chain, place, now] + alpha, one[:, :-1].cumsum(1) + alpha
+    return {
+        "uniform": torch.full_like(so_far, 1 / k),
+        "unigram": so_far / so_far.sum(-1, keepdim=True),
+        "bigram": rows / rows.sum(-1, keepdim=True),
+        "true": chains.law[chain, now],
+    }
+
+
+def markov_costs(chains: MarkovChains, *, concentration: float | int = 1.0) -> dict[str, Float[Tensor, "count places"]]:
+    """Nats that the next state costs by each guess of :func:`markov_guesses`, ``[count, length - 1]``. Errors are its.
+
     >>> costs = markov_costs(markov_chains(500, generator=torch.Generator().manual_seed(0)))
     >>> costs["uniform"].mean() > costs["unigram"].mean() > costs["bigram"].mean() > costs["true"].mean()
     tensor(True)
     """
-    alpha, (count, k, _) = check_number("concentration", concentration, above=0), chains.law.shape
-    now, then = chains.states[:, :-1], chains.next
-    one = torch.nn.functional.one_hot(chains.states, k).double()
-    pairs = one[:, :-1, :, None] * one[:, 1:, None, :]  # [count, length - 1, k, k]
-    seen = pairs.cumsum(1) - pairs  # before the pair that is to be said
-    rows = seen[torch.arange(count)[:, None], torch.arange(now.shape[1]), now] + alpha
-    so_far = one[:, :-1].cumsum(1) + alpha
-    costs = {"uniform": torch.full(now.shape, math.log(k), dtype=torch.float64)}
-    for name, weights in (("unigram", so_far), ("bigram", rows), ("true", chains.law[torch.arange(count)[:, None], now])):
-        costs[name] = -(weights / weights.sum(-1, keepdim=True)).gather(-1, then[..., None])[..., 0].log()
-    return costs
+    guesses, then = markov_guesses(chains, concentration=concentration), chains.next[..., None]
+    return {name: -chances.gather(-1, then)[..., 0].log() for name, chances in guesses.items()}
 
 
 def markov_floors(chains: MarkovChains, *, concentration: float | int = 1.0) -> dict[str, Estimate]:
