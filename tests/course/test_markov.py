@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from attnlib.course.data.markov import markov_chains, markov_costs, markov_floors
+from attnlib.course.data.markov import markov_chains, markov_costs, markov_floors, markov_guesses
 
 
 def chains(count, seed=0, **more):
@@ -37,6 +37,15 @@ def test_unigram_and_true_costs_by_hand():
             assert costs["unigram"][chain, place].item() == pytest.approx(-math.log(seen / (place + 1 + 3)))
             assert costs["true"][chain, place].item() == pytest.approx(-some.law[chain, states[place], then].log().item())
     assert (costs["uniform"] == math.log(3)).all()
+
+
+def test_guesses_are_chances_and_the_first_one_knows_nothing():
+    some = chains(40, length=9)
+    for name, chances in markov_guesses(some, concentration=0.5).items():
+        torch.testing.assert_close(chances.sum(-1), torch.ones(40, 8, dtype=torch.float64))
+        cost = -chances.gather(-1, some.next[..., None])[..., 0].log()
+        torch.testing.assert_close(cost, markov_costs(some, concentration=0.5)[name])
+    assert (markov_guesses(some)["bigram"][:, 0] - 1 / 3).abs().max() < 1e-12
 
 
 @pytest.mark.slow
