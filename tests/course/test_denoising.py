@@ -8,7 +8,6 @@ import torch
 from attnlib.course.data.denoising import freezing_noise, noisy_queries, recall_error, recalled
 from attnlib.course.data.seeds import over_runs
 from attnlib.hopfield import hopfield_update
-from attnlib.softmax import freezing_scale
 
 
 def asked(count=20_000, memories=16, sigma=1.0, seed=0, **more):
@@ -61,10 +60,29 @@ def test_no_other_temperature_or_number_of_steps_is_better():
     assert half == pytest.approx(0.042, abs=0.01)
 
 
-@pytest.mark.parametrize("memories", [16, 64])
-def test_freezing_noise_solves_its_equation(memories):
-    sigma = freezing_noise(memories)
-    assert math.sqrt(8 * (1 + sigma**2)) / sigma**2 == pytest.approx(freezing_scale(memories), rel=1e-12)
+@pytest.mark.parametrize(("memories", "width"), [(16, 8), (64, 8), (300, 5)])
+def test_at_the_freezing_noise_a_channel_tells_one_of_so_many(memories, width):
+    capacity = width / 2 * math.log1p(freezing_noise(memories, width) ** -2)
+    assert capacity == pytest.approx(math.log(memories), rel=1e-12)
+
+
+def right(memories, width, sigma, count):
+    some = asked(count, memories, sigma, width=width)
+    scores = (some.memories @ some.query[..., None])[..., 0] / sigma**2
+    return scores.log_softmax(-1)[torch.arange(count), some.target]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.8, 1.2, 1.457])
+def test_on_either_side_of_it_the_right_memory_gains_or_loses_weight_as_all_grows(share):
+    few, many = (over_runs(right(K, d, share * freezing_noise(K, d), 3000).exp()) for K, d in ((16, 8), (256, 16)))
+    change = (many.mean - few.mean) / math.hypot(many.error, few.error)
+    assert change > 4 if share < 1 else change < -4
+
+
+def test_so_many_memories_that_there_is_no_such_noise_are_refused():
+    with pytest.raises(ValueError, match=r"^memories is .* at a width of 1; expected fewer"):
+        freezing_noise(10**200, 1)
 
 
 def test_memories_lie_on_a_sphere_and_noise_has_its_size():

@@ -1,6 +1,7 @@
 """A noisy query among memories: the best answer is a softmax, so that every other number of steps can be held against it."""
 
 import dataclasses
+import math
 
 import torch
 from jaxtyping import Float, Int
@@ -8,7 +9,6 @@ from torch import Tensor
 
 from attnlib._core.checks import check_count, check_generator, check_number
 from attnlib.course.data.seeds import Estimate, over_runs
-from attnlib.softmax import freezing_scale
 
 WIDTH = 8
 """How many components a memory has."""
@@ -125,21 +125,27 @@ def recall_error(
 
 
 def freezing_noise(memories: int, width: int = WIDTH) -> float:
-    r"""The noise at which the posterior freezes by the random energy model of chapter 1: its scores are spread that far.
+    r"""The noise below which one memory holds the weight, and above which many share it, where K and d are large.
 
-    .. math:: \frac{\sqrt{d (1 + \sigma^2)}}{\sigma^2} = \sqrt{2 \ln K}
+    .. math:: (1 + 1 / \sigma^2)^{d/2} = K
 
-    Scores of wrong memories have a standard deviation of ``|q| / sigma^2``, and ``|q|^2 = d (1 + sigma^2)`` on average. Below
-    this noise few memories hold the weight, above it many do.
+    The right memory stands at the cosine ``1/sqrt(1 + sigma^2)`` from the query; of K memories on a sphere about
+    ``K (1 - c^2)^(d/2)`` stand as near as c. At this noise it is one. Scores are not Gaussian there, so that the law of
+    :func:`attnlib.softmax.freezing_scale`, on their standard deviation ``sqrt(d (1 + sigma^2)) / sigma^2``, puts it too high.
 
     Args:
         memories, width: K, at least 2, and d.
 
     Raises:
-        ValueError: fewer than two memories, a width below 1.
+        ValueError: fewer than two memories, a width below 1, so many memories for it that the noise is below all numbers.
+
+    Source: Shannon 1949, Communication in the presence of noise: above it, K exceeds the capacity of d noisy components.
 
     >>> round(freezing_noise(16), 3), round(freezing_noise(64), 3)
-    (1.457, 1.254)
+    (1.0, 0.74)
     """
-    wanted = freezing_scale(check_count("memories", memories, 2)) ** 2 / check_count("width", width)
-    return ((1 + (1 + 4 * wanted) ** 0.5) / (2 * wanted)) ** 0.5
+    nats = math.log(check_count("memories", memories, 2))
+    exponent = 2 * nats / check_count("width", width)
+    if exponent > 700:
+        raise ValueError(f"memories is {memories} at a width of {width}; expected fewer, or a greater width")
+    return math.expm1(exponent) ** -0.5
