@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import nn
 
-from attnlib.course.data.denoising import noisy_queries
 from attnlib.course.data.hops import hop_questions, informed_guess
 from attnlib.course.data.spins import blind_floor, context_couplings
 from attnlib.course.exercises.collectives_of_spins import BIGRAM, CEILING, INDUCTION, SCORES, WALK
@@ -135,15 +134,17 @@ def test_the_thermometer_reads_one_at_the_posterior_and_what_the_package_reads()
     compare(THERMOMETER, lambda p, t: thermometer(p[None], t[None]).ratio)
 
 
-def test_the_scores_of_wrong_memories_freeze_at_this_noise():
-    for K, d in FREEZING.inputs():
-        for k, sigma in zip(K.tolist(), FREEZING.reference(K, d).tolist(), strict=True):
-            assert math.sqrt(d * (1 + sigma**2)) / sigma**2 == pytest.approx(math.sqrt(2 * math.log(k)), rel=1e-12)
-    sigma = FREEZING.reference(torch.tensor([16.0]).double(), 8).item()
-    asked = noisy_queries(20_000, 16, sigma=sigma, generator=generator(6))
-    scores = (asked.memories @ asked.query[..., None])[..., 0] / sigma**2
-    wrong = scores[torch.arange(16) != asked.target[:, None]]
-    assert wrong.std().item() == pytest.approx(math.sqrt(2 * math.log(16)), rel=0.01)
+def test_at_the_freezing_noise_one_wrong_memory_stands_as_near_as_the_right_one():
+    """Counted: of K directions drawn at random about one has a cosine above that of the right memory, at any K."""
+    for width, most in ((6, 3.0), (16, 3.0)):
+        K = torch.tensor([300.0, 3000.0]).double()
+        cosine = (1 + FREEZING.reference(K, width).square()).rsqrt()
+        c = torch.linspace(-1, 1, 200_001, dtype=torch.float64)
+        density = (1 - c.square()).clamp(min=0) ** ((width - 3) / 2)
+        nearer = torch.stack([density[c > one].sum() for one in cosine]) / density.sum() * K
+        assert (nearer > 1 / (most * width)).all()  # to a power of the width, which is what "about" leaves open
+        assert (nearer < most).all()
+        assert nearer[1].item() == pytest.approx(nearer[0].item(), rel=0.5)
 
 
 def test_a_ghost_is_a_key_with_the_score_zero():

@@ -314,15 +314,12 @@ def a_mixer_of_its_own(name, x, beta, mask):
     return Block(mixer(name, x.shape[-1], scale=beta), norm=None)(x, mask=mask)
 
 
-def noise_by_bisection(K, d):
+def noise_by_bisection(falling, K):
     low, high = torch.full_like(K, 1e-3), torch.full_like(K, 1e3)
     for _ in range(100):
         middle = (low * high).sqrt()
-        spread = (d * (1 + middle**2)).sqrt() / middle**2
-        low, high = (
-            torch.where(spread > (2 * K.log()).sqrt(), middle, low),
-            torch.where(spread > (2 * K.log()).sqrt(), high, middle),
-        )
+        above = falling(middle) > K.log()
+        low, high = torch.where(above, middle, low), torch.where(above, high, middle)
     return middle
 
 
@@ -423,7 +420,7 @@ RIGHT = {
     "7a.5 by the class of attention": ("7a.5", a_mixer_of_its_own),
     "7b.1 by distances": ("7b.1", lambda q, x, s: torch.softmax(-(torch.cdist(q, x) ** 2) / (2 * s**2), -1) @ x),
     "7b.2 by the package": ("7b.2", lambda p, t: thermometer(p[None], t[None]).ratio),
-    "7b.3 by bisection": ("7b.3", noise_by_bisection),
+    "7b.3 by bisection": ("7b.3", lambda K, d: noise_by_bisection(lambda s: torch.log1p(s**-2) * d / 2, K)),
     "7b.4 shifted by the largest of all": (
         "7b.4",
         lambda s: (s - (top := s.amax(-1, keepdim=True).clamp(min=0))).exp() / ((-top).exp() + (s - top).exp().sum(-1, True)),
@@ -629,7 +626,9 @@ REVIEWED = [
     ("7b.2", "largest weight", lambda p, t: p.max(1).values.mean() / p.gather(1, t[:, None]).mean()),
     ("7b.2", "mean of ratios", lambda p, t: ((p * p).sum(1) / p.gather(1, t[:, None])[:, 0]).mean()),
     ("7b.2", "entropy", lambda p, t: torch.special.entr(p).sum(1).mean() / nll_loss(p.log(), t)),
-    ("7b.3", "query without noise", lambda K, d: (d / (2 * K.log())).sqrt().sqrt()),
+    ("7b.3", "gaussian, query without noise", lambda K, d: (d / (2 * K.log())).sqrt().sqrt()),
+    ("7b.3", "gaussian scores", lambda K, d: noise_by_bisection(lambda s: d * (1 + s**2) / s**4 / 2, K)),
+    ("7b.3", "large noise", lambda K, d: torch.sqrt(d / torch.log(K**2))),
     ("7b.4", "shifted without the ghost", lambda s: (z := (s - s.amax(1, True)).exp()) / (1 + z.sum(1, True))),
     ("7b.4", "overflow", lambda s: torch.exp(s) / (1 + torch.exp(s).sum(-1, keepdim=True))),
     ("7b.5", "log loss", factor_by_log_loss),

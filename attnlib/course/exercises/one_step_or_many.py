@@ -1,6 +1,6 @@
 """Exercises of page 7b, one step or many.
 
-It is longer than 250 lines because each of the five names its wrong answers, thirty-four in all, as small functions.
+It is longer than 250 lines because each of the five names its wrong answers, 59 in all, as small functions.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def _noisy() -> list[tuple[Tensor, Tensor, float]]:
     return [(first[:3] + 1.4 * noise, first, 1.4), (second[:2] + 0.9 * more, second, 0.9)]
 
 
-def _recall(query: Tensor, memories: Tensor, beta: float) -> Tensor:
+def _recall(query: Tensor, memories: Tensor, beta: float | int) -> Tensor:
     return (beta * query @ memories.mT).softmax(-1) @ memories
 
 
@@ -53,6 +53,27 @@ RECALL: Exercise[[Tensor, Tensor, float]] = Exercise(
         ),
         "wrong axis": Mistake(
             "The weights of the memories sum to one for each query.", lambda q, x, s: (q @ x.mT / s**2).softmax(0) @ x
+        ),
+        "no noise": Mistake("The noise does not enter your weights.", lambda q, x, s: _recall(q, x, 1)),
+        "width for noise": Mistake(
+            "You scaled with the width, as a transformer does. The noise says how cold.",
+            lambda q, x, s: _recall(q, x, x.shape[1] ** -0.5),
+        ),
+        "wrong sign": Mistake("Your weights are largest where a memory fits least.", lambda q, x, s: _recall(q, x, -1 / s**2)),
+        "distance not squared": Mistake(
+            "A Gaussian falls with the square of the distance.",
+            lambda q, x, s: (-torch.cdist(q, x) / (2 * s**2)).softmax(-1) @ x,
+        ),
+        "variance for deviation": Mistake(
+            "You took the variance for the standard deviation: the exponent is |q - x|^2 / (2 sigma^2), not sigma^4.",
+            lambda q, x, s: _recall(q, x, 1 / s**4),
+        ),
+        "mean over components": Mistake(
+            "Logarithms of components are added, not averaged.", lambda q, x, s: _recall(q, x, 1 / s**2 / x.shape[1])
+        ),
+        "two steps": Mistake(
+            "That is two steps: the second takes the answer for a query.",
+            lambda q, x, s: _recall(_recall(q, x, 1 / s**2), x, 1 / s**2),
         ),
     },
 )
@@ -110,35 +131,54 @@ THERMOMETER: Exercise[[Tensor, Tensor]] = Exercise(
             "Below stands the weight on the right key, not how often the heaviest key is right.",
             lambda p, t: p.square().sum(-1).mean() / (p.argmax(-1) == t).to(p).mean(),
         ),
+        "all pairs": Mistake(
+            "weights[:, right] takes the weights of every query on the keys of all: one for each query is meant.",
+            lambda p, t: p.square().sum(-1).mean() / p[:, t].mean(),
+        ),
+        "right squared": Mistake(
+            "The weight of the right key is not squared: it is the chance that a draw is right.",
+            lambda p, t: p.square().sum(-1).mean() / _right(p, t).square().mean(),
+        ),
+        "root": Mistake(
+            "No root: the sum of squares is the chance that two draws agree.",
+            lambda p, t: p.square().sum(-1).sqrt().mean() / _right(p, t).mean(),
+        ),
+        "difference": Mistake("U is a ratio.", lambda p, t: p.square().sum(-1).mean() - _right(p, t).mean()),
     },
 )
 
 
-def _frozen(K: Tensor, d: int, two: float = 2.0) -> Tensor:
-    wanted = two * K.log() / d
-    return ((1 + (1 + 4 * wanted).sqrt()) / (2 * wanted)).sqrt()
+def _frozen(K: Tensor, d: float | int) -> Tensor:
+    return (K ** (2 / d) - 1).rsqrt()
 
 
 FREEZING: Exercise[[Tensor, int]] = Exercise(
     reference=_frozen,
-    inputs=lambda: [(torch.tensor([4.0, 16.0, 64.0]).double(), 8), (torch.tensor([10.0, 300.0]).double(), 5)],
+    inputs=lambda: [(torch.tensor([4.0, 16.0, 64.0]).double(), 6), (torch.tensor([10.0, 300.0]).double(), 5)],
     mistakes={
-        "query without noise": Mistake(
-            "You took |q|^2 = d. The noise makes the query longer: d (1 + sigma^2).",
+        "gaussian scores": Mistake(
+            "You set the spread |q| / sigma^2 to sqrt(2 ln K): that is for Gaussian scores. Cosines have thinner tails.",
+            lambda K, d: ((1 + (1 + 8 * K.log() / d).sqrt()) * d / (4 * K.log())).sqrt(),
+        ),
+        "gaussian, query without noise": Mistake(
+            "You took Gaussian scores and |q|^2 = d. Count memories by their cosines instead: (1 + 1/sigma^2)^(d/2) = K.",
             lambda K, d: (d / (2 * K.log())) ** 0.25,
         ),
-        "variance": Mistake("That is sigma_c squared: return the noise itself.", lambda K, d: _frozen(K, d).square()),
-        "no two": Mistake(
-            "The scores freeze at a spread of sqrt(2 ln K): the two is missing.", lambda K, d: _frozen(K, d, 1.0)
+        "variance": Mistake("That is the square of the noise: return the noise itself.", lambda K, d: _frozen(K, d).square()),
+        "no half": Mistake("The power is d/2, not d: solving for sigma brings 2/d.", lambda K, d: _frozen(K, 2 * d)),
+        "power upside down": Mistake("The root is the wrong way round: K^(2/d), not K^(d/2).", lambda K, d: _frozen(K, 4 / d)),
+        "no one": Mistake("The one in 1 + 1/sigma^2 got lost.", lambda K, d: K ** (-1 / d)),
+        "one added": Mistake("1/sigma^2 is K^(2/d) less one, not plus one.", lambda K, d: (K ** (2 / d) + 1).rsqrt()),
+        "brackets": Mistake("K ** 2 / d is the square of K over d: the power is 2 / d.", lambda K, d: (K**2 / d - 1).rsqrt()),
+        "cosine": Mistake(
+            "That is the cosine of the right memory, 1 / sqrt(1 + sigma^2): solve for sigma.",
+            lambda K, d: (1 - K ** (-2 / d)).sqrt(),
         ),
-        "spread squared": Mistake(
-            "The spread of the scores is |q| / sigma^2, with sqrt(d): you took d.",
-            lambda K, d: _frozen(K.log().mul(1 / d).exp(), d),
+        "large noise": Mistake(
+            "You took 1/sigma^2 for ln(1 + 1/sigma^2): they agree only where the noise is large.",
+            lambda K, d: (d / (2 * K.log())).sqrt(),
         ),
-        "one over sigma": Mistake(
-            "Scores are q.x / sigma^2: their spread is |q| / sigma^2, not |q| / sigma.",
-            lambda K, d: (2 * K.log() / d - 1).rsqrt(),
-        ),
+        "upside down": Mistake("That is one over the noise.", lambda K, d: 1 / _frozen(K, d)),
         "temperature": Mistake("That is beta = 1/sigma^2: return sigma.", lambda K, d: 1 / _frozen(K, d).square()),
     },
 )
@@ -173,6 +213,21 @@ SINK: Exercise[[Tensor]] = Exercise(
         "ghost returned": Mistake(
             "Return the weights of the keys. What the ghost takes is what they lack to one.",
             lambda s: torch.cat([s, s.new_zeros(len(s), 1)], -1).softmax(-1),
+        ),
+        "wrong one dropped": Mistake(
+            "You put the ghost first and dropped the last key.",
+            lambda s: torch.cat([s.new_zeros(len(s), 1), s], -1).softmax(-1)[:, :-1],
+        ),
+        "score of one": Mistake(
+            "The ghost has the score zero: then it adds 1 to Z.",
+            lambda s: torch.cat([s, s.new_ones(len(s), 1)], -1).softmax(-1)[:, :-1],
+        ),
+        "one beside weights": Mistake(
+            "The 1 belongs beside the exponentials, before they are divided by their sum.", lambda s: s.softmax(-1) / 2
+        ),
+        "clamped": Mistake(
+            "You cut the scores off: large ones are no longer told apart. Take the largest off instead.",
+            lambda s: s.clamp(max=50).exp() / (1 + s.clamp(max=50).exp().sum(-1, keepdim=True)),
         ),
         "added up": Mistake(
             "You let the weights sum to one again: the ghost keeps its share.",
@@ -246,6 +301,22 @@ FACTOR: Exercise[[Tensor, Tensor]] = Exercise(
         ),
         "mean of ratios": Mistake("Your U is a mean of ratios. Take both means first, then divide.", _unweighted),
         "logarithm": Mistake("That is the logarithm of the factor.", lambda p, t: _factor(p, t).log()),
+        "right key kept": Mistake(
+            "The weight of the right key changes with the factor too.",
+            lambda p, t: _root(lambda b: (_tempered(p, b).square().sum(-1) - _right(p, t)).mean(), p),
+        ),
+        "not normalised": Mistake(
+            "Powers of weights must be divided by their sum again.",
+            lambda p, t: _root(lambda b: ((p**b).square().sum(-1) - _right(p**b, t)).mean(), p),
+        ),
+        "weights for scores": Mistake(
+            "You took weights for scores: scores are their logarithms.",
+            lambda p, t: _root(lambda b: ((b * p).softmax(-1).square().sum(-1) - _right((b * p).softmax(-1), t)).mean(), p),
+        ),
+        "hits": Mistake(
+            "You made the largest weight as large as it is often right: that is another calibration than U = 1.",
+            lambda p, t: _root(lambda b: (_tempered(p, b).amax(-1) - (p.argmax(-1) == t).to(p)).mean(), p),
+        ),
     },
 )
 
