@@ -11,6 +11,7 @@ import energy_attention
 import graph_classification
 import graph_verdicts
 import hidden_chain
+import longer_denoising
 import mean_field_comparison
 import memory_networks
 import pytest
@@ -163,3 +164,15 @@ def test_walkers():
         again = walkers.run(row["heads"], row["seed"], row["rate"], record["settings"])
         assert again["walks"][1] == pytest.approx(row["walks"][1], abs=0.03), row["seed"]
         assert set(again) == set(row)
+
+
+def test_longer_denoising():
+    """The shortest length of the five fresh seeds, side by side."""
+    task = longer_denoising.Denoising(longer_denoising.SETTINGS["condition"], "context")
+    rows = [row for row in recorded("longer_denoising")["runs"] if row["steps"] == 4000 and row["best"] and row["seed"] > 10]
+    assert len(rows) == 5
+    seeds, rate = [row["seed"] for row in rows], rows[0]["rate"]
+    maps = longer_denoising.trained(task, seeds, [rate], 4000, longer_denoising.SETTINGS["batch"])
+    for k, row in enumerate(rows):
+        again = longer_denoising.judged(task, {name: p[k] for name, p in maps.items()}, row["seed"], 16_384)
+        assert again["excess"] == pytest.approx(row["excess"], abs=0.004)
