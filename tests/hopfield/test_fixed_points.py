@@ -1,5 +1,6 @@
 """Where attention comes to rest: what is found is fixed, and against solvable magnets."""
 
+import dataclasses
 import math
 import warnings
 
@@ -105,6 +106,12 @@ def test_memories_at_zero():
     found = find_fixed_points(normal(3, 2), torch.zeros(4, 2, dtype=torch.float64))
     assert torch.equal(found.points, torch.zeros(1, 2, dtype=torch.float64))
     assert found.sharing.tolist() == [4]
+
+
+def test_who_has_half_of_the_largest_weight_shares_a_point():
+    weights = torch.tensor([[0.5, 0.3, 0.2], [0.5, 0.25, 0.25], [0.6, 0.2, 0.2]], dtype=torch.float64)
+    found = find_fixed_points(3 * torch.eye(3, dtype=torch.float64), 3 * torch.eye(3, dtype=torch.float64))
+    assert dataclasses.replace(found, weights=weights).sharing.tolist() == [2, 3, 1]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
