@@ -25,7 +25,7 @@ class MarkovChains:
 
     @property
     def next(self) -> Int[Tensor, "count places"]:
-        """What is to be said at each place but the last: the state that follows, ``[count, length - 1]``."""
+        """What is to be said at each place but the last, that is the state that follows, ``[count, length - 1]``."""
         return self.states[:, 1:]
 
 
