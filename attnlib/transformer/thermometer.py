@@ -32,8 +32,8 @@ def thermometer(weights: Float[Tensor, "*texts n m"], right_keys: Int[Tensor, "*
     .. math:: U = \frac{\mathbb E \sum_j p_j^2}{\mathbb E\, p_{\mathrm{right}}}
 
     If the weights are the posterior, a second key drawn from them is distributed like the right one, so that both means are
-    equal, at every temperature of the data. With weights ``p^b`` of a posterior U is above one for b > 1, below it for b between 0
-    and 1, and one at both.
+    equal, at every temperature of the data. With weights ``p^b`` of a posterior U is above one for b > 1, below it for b
+    between 0 and 1, and one at both.
 
     The standard error is that of a ratio of means. Its samples are the texts, whose queries are not independent,
     where two or more of them have a right key; else the queries.

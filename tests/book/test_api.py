@@ -94,7 +94,8 @@ def test_every_public_name_has_one_entry_with_an_example_its_source_and_the_page
 def test_every_entry_is_public(book):
     known = [id(thing) for thing in public().values()]
     documented = [
-        importlib.import_module(f"attnlib.course.data.{name}") for name in ("stories", "recorded", "seeds", "translation_runs")
+        importlib.import_module(f"attnlib.course.data.{name}")
+        for name in ("stories", "recorded", "seeds", "translation_runs", "denoising")
     ]
     known += [id(vars(module)[name]) for module in documented for name in vars(module)]
     assert not [where for where, thing, _ in entries(book) if id(thing) not in known]
