@@ -95,7 +95,7 @@ def test_every_entry_is_public(book):
     known = [id(thing) for thing in public().values()]
     documented = [
         importlib.import_module(f"attnlib.course.data.{name}")
-        for name in ("stories", "recorded", "seeds", "translation_runs", "denoising")
+        for name in ("stories", "recorded", "seeds", "translation_runs", "denoising", "spins")
     ]
     known += [id(vars(module)[name]) for module in documented for name in vars(module)]
     assert not [where for where, thing, _ in entries(book) if id(thing) not in known]
