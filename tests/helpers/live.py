@@ -78,11 +78,14 @@ class Desk:
         return self.page
 
     def stopped(self, row: figures.Row, **state: Any) -> "Shown":
-        """A figure on a page whose clock is the test's own, and stands. For a desk of one's own, ``{"own": True}``."""
+        """A figure on a page whose clock is the test's own, and stands. For a desk of one's own, ``{"own": True}``.
+
+        It stands before the figure is there: what begins on arrival would else be over, or not, when the clock leaps.
+        """
         self.open()
         self.page.clock.install(time=0)
-        self.page.set_content(f"<html lang='en'><title>Figure</title><body>{lean(row, **state)}")
         self.page.clock.pause_at(3600)
+        self.page.set_content(f"<html lang='en'><title>Figure</title><body>{lean(row, **state)}")
         return Shown(self.page, row)
 
     def swipe(self, *points: tuple[float, float]) -> None:
