@@ -86,6 +86,7 @@ class Desk:
         self.page.clock.install(time=0)
         self.page.clock.pause_at(3600)
         self.page.set_content(f"<html lang='en'><title>Figure</title><body>{lean(row, **state)}")
+        self.page.clock.run_for(20)  # the first frame is drawn
         return Shown(self.page, row)
 
     def swipe(self, *points: tuple[float, float]) -> None:
