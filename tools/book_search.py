@@ -73,6 +73,8 @@ def _silent(tag: Tag) -> bool:
     """Whether an element says nothing that one would search for."""
     if tag.name in _SILENT or "data-live" in tag.attrs or not _SILENT_CLASSES.isdisjoint(tag.get("class") or ()):
         return True
+    if tag.name == "tr":  # of the list of all claims: where it leads, its card says the same
+        return tag.select_one('td:first-child > a[href*="#claim-"], td:first-child > p > a[href*="#claim-"]') is not None
     return tag.name == "summary" and tag.parent.name == "details" and "hide" in (tag.parent.get("class") or ())
 
 

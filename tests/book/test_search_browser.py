@@ -50,7 +50,14 @@ def test_every_section_is_in_the_list_once_and_its_place_is_there(book):
         assert all(heading for _, heading, _ in parts)
     text = " ".join(text for *_, parts in found for _, _, text in parts)
     assert not re.search(r"\\[a-zA-Z]+\{|\\\[|\\\(", text)
-    assert (book.html / "_static/sections.js").stat().st_size < 1_750_000
+    assert (book.html / "_static/sections.js").stat().st_size < 1_500_000
+
+
+def test_a_claim_is_found_where_it_is_proved_and_not_in_the_list_of_all(book):
+    sentence = "A second draw from a posterior agrees with the first as often as the first agrees with the truth"
+    said = {page: " ".join(text for _, _, text in parts) for page, _, parts in sections(book)}
+    assert [page for page, text in said.items() if sentence in text] == ["notebooks/07b_one_step_or_many.html"]
+    assert "A claim is a sentence with a number in it" in said[site.CLAIMS]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from helpers.figures import CONTEXT_LAB
 from helpers.figures import MIXED as START
 from helpers.live import CALM, computed
 
-from attnlib.course.data.spins import fixed_couplings
+from attnlib.course import recorded
+from attnlib.course.data.collective_runs import CollectiveRuns
+from attnlib.course.data.spins import blind_floor, fixed_couplings
 from attnlib.course.live import ContextLab, context_lab
 
 SHARES = pytest.mark.parametrize("share", [0.001, 0.02, 0.3, 1.0])
@@ -79,6 +81,32 @@ def test_on_average_over_fields_the_blind_miss_the_recorded_bound(place, share):
     floor = torch.tensor([said["floor"] for said in found])
     bound = context_lab.RECORD["lines"][0]["errors"][place]
     assert (floor * whole).mean() / whole.mean() == pytest.approx(bound, rel=0.2)
+
+
+NAMES = {
+    "linear map": "linear",
+    "learned places": "places",
+    "mean field": "mean-field",
+    "vector spins": "vector-spins",
+    "softmax": "softmax",
+    "energy attention": "energy",
+    "vector spins on softmax": "vector-spins-softmax",
+    "softmax in two tied steps": "softmax, 2 tied steps",
+    "softmax in four tied steps": "softmax, 4 tied steps",
+}
+
+
+def test_the_lines_are_those_of_the_record_of_runs():
+    runs, at = CollectiveRuns(recorded("collectives"), "spins"), context_lab.RECORD["at"]
+    bound, *lines = context_lab.RECORD["lines"]
+    assert bound["kind"] == "bound"
+    for share, error in zip(at, bound["errors"], strict=True):
+        floor = blind_floor(share, draws=1500, inner=8, generator=torch.Generator().manual_seed(5))
+        assert error == pytest.approx(floor.mean, abs=4 * floor.error)
+    assert [line["name"] for line in lines] == list(NAMES)
+    for line in lines:
+        means = [runs.mean(NAMES[line["name"]], share).mean for share in at]
+        assert line["errors"] == pytest.approx(means, rel=0.005, abs=6e-5)
 
 
 def test_lines_meet_what_is_recorded_and_end_where_it_ends():
