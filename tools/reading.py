@@ -11,6 +11,7 @@ Nothing of this is kept by hand. ``make pages`` writes it into the notebooks, fo
 """
 
 import ast
+import math
 import re
 import symtable
 from collections import Counter
@@ -92,6 +93,11 @@ def visible(cell: Any) -> int:
     if course.has_tag(cell, PROOF):
         return 0
     return open_lines(cell.source) if course.has_tag(cell, FOLDED) else len(cell.source.splitlines())
+
+
+def minutes(nb: Any) -> int:
+    """Minutes to read a page: 200 words, or ten lines of code that are not folded, a minute, to the next five."""
+    return 5 * math.ceil((course.words(nb) / 200 + sum(map(visible, course.code_cells(nb))) / 10) / 5)
 
 
 class _Apart(ast.NodeTransformer):

@@ -8,13 +8,13 @@ fails and names what is stale.
 """
 
 import argparse
-import math
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import book_front
 import course
 import nbformat
 import reading
@@ -36,20 +36,16 @@ Changelog = "{url}/blob/{branch}/CHANGELOG.md"
 """
 _TABLE_OF_URLS = re.compile(r"^\[project\.urls\].*\n(?:\w+ = .*\n)*", re.MULTILINE)
 _LINK = re.compile(r"^(\[[^\]]+\]): (?:https://github\.com/[^/\s]+/[^/\s]+/(?:blob|raw)/[^/\s]+/)?([\w./-]+)$", re.MULTILINE)
+_CONTENTS = re.compile(r"(<!-- contents:[^\n]*-->\n).*?(<!-- /contents -->)", re.DOTALL)
 _VERSION = re.compile(r'^version ?[:=] "?([\w.]+)"?$', re.MULTILINE)
 _CODE = re.compile(r"^repository-code: .*$", re.MULTILINE)
 _TEXT = {".md", ".cff", ".toml", ".yml", ".yaml", ".py", ".css", ".js", ".bib", ""}
 
 
-def minutes(nb: Any) -> int:
-    """Minutes to read a page: 200 words, or ten lines of code that are not folded, a minute, to the next five."""
-    return 5 * math.ceil((course.words(nb) / 200 + sum(map(reading.visible, course.code_cells(nb))) / 10) / 5)
-
-
 def line(nb: Any, name: str, where: course.Repository) -> str:
     place = f"{where.branch}/notebooks/{name}"
     colab = f"https://colab.research.google.com/github/{where.slug}/blob/{place}"
-    return f"[Open in Colab]({colab}) \u00b7 [Download]({where.url}/raw/{place}) \u00b7 {minutes(nb)} minutes to read"
+    return f"[Open in Colab]({colab}) \u00b7 [Download]({where.url}/raw/{place}) \u00b7 {reading.minutes(nb)} minutes to read"
 
 
 def synced(path: Path, where: course.Repository, numbers: dict[str, str]) -> str:
@@ -71,13 +67,14 @@ def synced(path: Path, where: course.Repository, numbers: dict[str, str]) -> str
     return course.text(nb)
 
 
-def readme(content: str, where: course.Repository) -> str:
-    """The README with full addresses in the links below its text: it is also read where the repository is not."""
+def readme(content: str, where: course.Repository, root: Path) -> str:
+    """The README with its table of contents and full addresses in its links: it is also read where the repository is not."""
 
     def full(found: re.Match) -> str:
         return f"{found[1]}: {where.url}/{'raw' if found[2].endswith('.png') else 'blob'}/{where.branch}/{found[2]}"
 
-    return _LINK.sub(full, content)
+    table = book_front.contents(where.site, root) if _CONTENTS.search(content) else ""
+    return _CONTENTS.sub(lambda found: f"{found[1]}{table}\n{found[2]}", _LINK.sub(full, content))
 
 
 def package(content: str, where: course.Repository) -> str:
@@ -97,7 +94,7 @@ def repeated(root: Path, where: course.Repository, texts: dict[Path, str]) -> di
         return {}
     front, toml, cff = (texts.get(path) or path.read_text(encoding="utf-8") for path in paths)
     version = _VERSION.search(toml)[1]
-    return dict(zip(paths, [readme(front, where), package(toml, where), citation(cff, where, version)], strict=True))
+    return dict(zip(paths, [readme(front, where, root), package(toml, where), citation(cff, where, version)], strict=True))
 
 
 def former(root: Path) -> str | None:

@@ -104,13 +104,13 @@ def test_readme_works_where_the_repository_is_not():
     """On a package index nothing lies beside the text: each of its links and pictures has a full address."""
     front = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not re.findall(r"\]\((?!https://)[^)]*\)", front)
-    targets = dict(re.findall(r"^\[([^\]]+)\]: (\S+)$", front, re.MULTILINE))
-    assert len(targets) >= 5
-    where = course.repository()
-    for target in targets.values():
-        path = re.sub(rf"^{re.escape(where.url)}/(blob|raw)/{re.escape(where.branch)}/", "", target)
-        assert path != target
-        assert (ROOT / path).is_file()
+    targets = [*re.findall(r"^\[[^\]]+\]: (\S+)$", front, re.MULTILINE), *re.findall(r"\]\((\S+)\)", front)]
+    where, contents = course.repository(), (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    files = [re.sub(rf"^{re.escape(where.url)}/(blob|raw)/{re.escape(where.branch)}/", "", target) for target in targets]
+    assert sum((ROOT / path).is_file() for path in files) >= 5
+    for path in files:
+        page = path.removeprefix(where.site).partition("#")[0].removesuffix(".html")
+        assert (ROOT / path).is_file() or (path.startswith(where.site) and f" {page}\n" in contents)
 
 
 @pytest.mark.slow
