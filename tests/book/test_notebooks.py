@@ -448,6 +448,28 @@ def test_numbers_of_claims_ascend_through_the_pages():
     assert ids == sorted(ids, key=place)
 
 
+CITED = re.compile(r"""<a href="\.\./notebooks/(\w+)\.html#claim-([\w-]+)">([^<]*)</a>""")
+WRITTEN = [path for path in sorted((course.ROOT / "book").glob("*.md")) if CITED.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_a_claim_that_a_page_in_words_cites_is_made_where_its_number_leads(page):
+    home = {
+        id: path.stem for path in PAGES for cell in course.code_cells(course.read(path)) for id in course.claims_asked(cell)
+    }
+    cited = CITED.findall(page.read_text(encoding="utf-8"))
+    assert not [found for found in cited if home.get(found[2]) != found[0] or found[1] != found[2].replace(".", "-")]
+
+
+def test_each_row_of_the_closing_page_cites_claims():
+    """In a table with a column of claims, each row ends with numbers, and each number is a link."""
+    text = (course.ROOT / "book" / "what_physics_explains.md").read_text(encoding="utf-8")
+    tables = [block.splitlines() for block in text.split("\n\n") if re.match(r"\|.*\| claims \|$", block.splitlines()[0])]
+    rows = [line.removesuffix(" |").split(" | ")[-1] for table in tables for line in table[2:]]
+    assert len(tables) == 3
+    assert not [row for row in rows if set(CITED.split(row)[::4]) - {"", ", "} or not CITED.search(row)]
+
+
 @every_page
 def test_about_one_claim_a_section_is_the_key(path):
     nb = course.read(path)
