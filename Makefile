@@ -6,7 +6,7 @@ export OMP_NUM_THREADS := 1
 # Python keeps what it compiles, for the hundreds of processes that a run starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book check test test-all test-versions lint lab notebooks pages serve bench assignments grade
+.PHONY: help book pdf check test test-all test-versions lint lab notebooks pages serve bench assignments grade
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -14,6 +14,9 @@ help:  ## say what can be made
 book: .venv/installed  ## build the book, warnings are errors
 	.venv/bin/jupyter-book build . -W -n --keep-going
 	@echo "The book is built: open _build/html/index.html, or run make serve."
+
+pdf: book  ## print the book as one PDF, _build/html/attention-as-physics.pdf; needs a Chromium
+	@$(RUN) tools/make_pdf.py
 
 check: .venv/installed  ## look at what you are working on: lint, types, rules, unit tests, no page executed (a minute)
 	@$(RUN) -m pytest --tier check $(WORKERS)
