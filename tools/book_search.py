@@ -3,7 +3,8 @@
 A Sphinx extension; ``_config.yml`` names it. Sphinx's own search finds pages, and no formula. Search engines for static sites
 fetch their index, which a browser refuses to a page that was opened from a file. The text of this book is small enough to be
 looked through as a whole at each key; ``_static/search.js`` does that. What is written here is a list of pages, each with its
-address, its title, and its sections as anchor, heading, text, in which formulas stand as one would write them in a line.
+address, its title, and its sections as anchor, heading, text, in which formulas stand as one would write them in a line; and the
+words that readers bring along, from ``search_words.yml``. What a page imports, and its set-up, are not looked through.
 """
 
 import json
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
 from bs4 import BeautifulSoup, NavigableString, PageElement, Tag
 
 INDEX = "_static/sections.js"
@@ -21,6 +23,8 @@ PAGE = """<h1>Search</h1>
  autocapitalize="off" spellcheck="false" placeholder="A word, a sign, a name" aria-label="Search this book" /></form>
 <noscript><p>Searching needs JavaScript. Without it there are the contents at the side and the search of your browser.</p>
 </noscript>"""
+WORDS = Path(__file__).with_name("search_words.yml")
+_IMPORTS = re.compile(r"^(?:import .*|from \S+ import (?:\([^)]*\)|.*))$", re.MULTILINE)
 _SILENT = {"script", "style", "noscript", "svg"}
 _SILENT_CLASSES = {"headerlink", "copybtn", "eqno", "viewcode-link"}
 _NAMED = {"varepsilon": "ε", "varphi": "φ", "phi": "ϕ", "sum": "Σ", "prod": "Π", "int": "∫", "infty": "∞", "partial": "∂"}
@@ -73,6 +77,8 @@ def _silent(tag: Tag) -> bool:
     """Whether an element says nothing that one would search for."""
     if tag.name in _SILENT or "data-live" in tag.attrs or not _SILENT_CLASSES.isdisjoint(tag.get("class") or ()):
         return True
+    if "tag_setup" in (tag.get("class") or ()):
+        return True
     if tag.name == "tr":  # of the list of all claims: where it leads, its card says the same
         return tag.select_one('td:first-child > a[href*="#claim-"], td:first-child > p > a[href*="#claim-"]') is not None
     return tag.name == "summary" and tag.parent.name == "details" and "hide" in (tag.parent.get("class") or ())
@@ -86,6 +92,8 @@ def sections(page: str) -> list[tuple[str, str, str]]:
     article = BeautifulSoup(uncoloured(found_article[0]), "html.parser")
     for silent in article.find_all(_silent):
         silent.decompose()
+    for code in article.find_all("pre"):
+        code.string = _IMPORTS.sub("", code.get_text())
     for formula in [tag for tag in article.find_all(["span", "div"]) if "math" in (tag.get("class") or ())]:
         formula.replace_with(f" {plain(formula.get_text())} ")
     found: list[tuple[str, str, list[str]]] = []
@@ -120,10 +128,20 @@ def _begin(found: list[tuple[str, str, list[str]]], anchor: str, heading: str) -
     return found[-1][2]
 
 
+def brought() -> dict[str, dict[str, str]]:
+    """Words that readers bring along: by page, by anchor; the page itself has none."""
+    found: dict[str, dict[str, str]] = {}
+    for place, words in yaml.safe_load(WORDS.read_text(encoding="utf-8")).items():
+        page, _, anchor = place.partition("#")
+        found.setdefault(page, {})[anchor] = words
+    return found
+
+
 def index(site: Path, pages: list[str]) -> str:
     """The script that holds all sections; a page without text has none."""
+    words = brought()
     read = ((page, sections((site / f"{page}.html").read_text(encoding="utf-8"))) for page in pages)
-    book = [[f"{page}.html", found[0][1], found] for page, found in read if found]
+    book = [[f"{page}.html", found[0][1], found, words.get(page, {})] for page, found in read if found]
     return f"window.bookSections = {json.dumps(book, ensure_ascii=False, separators=(',', ':'))};\n"
 
 

@@ -19,7 +19,8 @@
     }
     return { flat, from };
   };
-  const sections = window.bookSections.flatMap(([page, title, parts]) =>
+  const bare = (heading) => heading.replace(/^\d+[a-z]?\. /, "");
+  const sections = window.bookSections.flatMap(([page, title, parts, words]) =>
     parts.map(([anchor, heading, text], first) => ({
       page,
       title,
@@ -30,6 +31,8 @@
       flat: fold(text).flat,
       head: fold(heading).flat,
       over: fold(title).flat,
+      name: fold(bare(heading)).flat,
+      brought: (words[first ? anchor : ""] ?? "").split(", ").filter(Boolean).map((word) => fold(word).flat),
     })),
   );
 
@@ -50,9 +53,12 @@
     }
     return whole + Math.min(inside, 5) / 10;
   };
-  // Each term must be in the section or over it; in the heading it counts most. Who looks for a sign wants to know what it means.
+  // Each term must be in the section or over it; in the heading it counts most, in a page's title more, and most of all if the
+  // section has it among the words that readers bring along. Who looks for a sign wants to know what it means.
   const worth = (section, terms, phrase) => {
-    let sum = section.head === phrase ? 60 : section.head.includes(phrase) ? 15 : 0;
+    if (section.brought.includes(phrase)) return 200;
+    let sum = section.name === phrase ? 60 : section.head.includes(phrase) ? 15 : 0;
+    if (section.first && section.name.includes(phrase)) sum += 50;
     if (section.page === "book/notation.html" && (SIGNS.has(phrase) || phrase.length < 3)) sum += 40;
     if (terms.length > 1 && section.flat.includes(phrase)) sum += 10;
     let here = false;
@@ -66,12 +72,44 @@
     }
     return here ? sum : 0;
   };
-  const find = (query) => {
-    const phrase = fold(query).flat.trim().replace(/\s+/g, " ");
+  const look = (phrase) => {
     const terms = [...new Set(phrase.split(" "))].filter(Boolean);
     if (!terms.length) return { terms, found: [] };
     const found = sections.map((section) => ({ section, worth: worth(section, terms, phrase) })).filter((one) => one.worth);
     return { terms, found: found.sort((a, b) => b.worth - a.worth).map((one) => one.section) };
+  };
+  // How often each word of the book stands in it, counted when it is first needed.
+  let known = null;
+  const words = () => {
+    if (known) return known;
+    known = new Map();
+    for (const { flat, head, brought } of sections) {
+      for (const word of `${flat} ${head} ${brought.join(" ")}`.match(/[a-z]{4,}/g) ?? []) known.set(word, (known.get(word) ?? 0) + 1);
+    }
+    return known;
+  };
+  // Whether one slip turns one word into the other: a letter too many, too few, another one, or two exchanged.
+  const slip = (one, other) => {
+    let at = 0;
+    while (at < one.length && one[at] === other[at]) at += 1;
+    const [rest, wanted] = [one.slice(at), other.slice(at)];
+    return (
+      rest.slice(1) === wanted.slice(1) || rest.slice(1) === wanted || rest === wanted.slice(1) ||
+      (rest[0] === wanted[1] && rest[1] === wanted[0] && rest.slice(2) === wanted.slice(2))
+    );
+  };
+  const mended = (term) => {
+    if (term.length < 4 || sections.some(({ flat, head }) => flat.includes(term) || head.includes(term))) return term;
+    let best = term;
+    for (const [word, often] of words()) if (slip(term, word) && often > (words().get(best) ?? 0)) best = word;
+    return best;
+  };
+  const find = (query) => {
+    const phrase = fold(query).flat.trim().replace(/\s+/g, " ");
+    const exact = look(phrase);
+    if (exact.found.length || !phrase) return exact;
+    const other = phrase.split(" ").map(mended).join(" ");
+    return other === phrase ? exact : { ...look(other), instead: other };
   };
 
   // Text with the terms marked.
@@ -120,9 +158,11 @@
     const root = form.getAttribute("action").replace("search.html", "");
     const show = () => {
       const query = input.value.trim();
-      const { terms, found } = find(query);
+      const { terms, found, instead } = find(query);
       const many = found.length === 1 ? "1 section" : `${found.length} sections`;
-      said.textContent = !query ? "" : !found.length ? `Nothing has “${query}” in it.` : found.length > MOST ? `${many}, the first ${MOST}` : many;
+      const shown = found.length > MOST ? `${many}, the first ${MOST}` : many;
+      const nothing = `Nothing has “${query}” in it.`;
+      said.textContent = !query ? "" : !found.length ? nothing : instead ? `${nothing} With “${instead}”: ${shown}` : shown;
       list.replaceChildren(
         ...found.slice(0, MOST).map((section) => {
           const item = document.createElement("li");

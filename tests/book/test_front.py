@@ -16,7 +16,7 @@ def test_the_map_has_each_page_once_and_a_word_for_it():
     pages = book_front.pages()
     assert [page.file for page in pages.values()] == [path.stem for path in course.notebooks()]
     assert set(pages) <= set(book_front.SHORT)
-    assert max(map(len, book_front.SHORT.values())) <= 14
+    assert max(map(len, book_front.SHORT.values())) <= 12
     assert len(set(book_front.SHORT.values())) == len(book_front.SHORT)
 
 
@@ -104,6 +104,15 @@ def test_the_equations_fit_on_two_sheets(tab: Any) -> None:
     assert len(paper) <= 2
     printed = "".join(sheet.get_textpage().get_text_range() for sheet in paper)
     assert "Symbols" in printed
+
+
+@pytest.mark.parametrize("tab", [(390, "light")], indirect=True, ids=str)
+def test_on_a_phone_the_first_figure_and_its_slider_are_on_the_first_screen(tab: Any) -> None:
+    page = tab.open("book/index.html")
+    page.set_viewport_size({"width": 390, "height": 844})
+    site.drawn(page)
+    slider = page.locator(".first-screen [data-live] input[type=range]").first.bounding_box()
+    assert slider["y"] + slider["height"] <= 844
 
 
 @pytest.mark.parametrize("tab", [(390, "dark"), (1280, "light")], indirect=True, ids=str)

@@ -40,22 +40,24 @@ def opened(tab: site.Tab, path: str = site.PLAIN) -> Any:
 
 def test_every_section_is_in_the_list_once_and_its_place_is_there(book):
     found = sections(book)
-    assert [page for page, _, _ in found] == sorted(PAGES)
-    for page, title, parts in found:
+    assert [page for page, *_ in found] == sorted(PAGES)
+    for page, title, parts, words in found:
         html = parsed(book.html / page)
         wanted = [part["id"] for part in html.select("article section[id]")]
         wanted += [line["id"] for line in html.select("article dt.sig[id]")]
         assert sorted(anchor for anchor, _, _ in parts) == sorted(wanted)
         assert parts[0][1] == title
         assert all(heading for _, heading, _ in parts)
-    text = " ".join(text for *_, parts in found for _, _, text in parts)
+        assert set(words) <= {"", *wanted[1:]}
+    text = " ".join(text for _, _, parts, _ in found for _, _, text in parts)
+    assert "importlib.util.find_spec" not in text
     assert not re.search(r"\\[a-zA-Z]+\{|\\\[|\\\(", text)
     assert (book.html / "_static/sections.js").stat().st_size < 1_500_000
 
 
 def test_a_claim_is_found_where_it_is_proved_and_not_in_the_list_of_all(book):
     sentence = "A second draw from a posterior agrees with the first as often as the first agrees with the truth"
-    said = {page: " ".join(text for _, _, text in parts) for page, _, parts in sections(book)}
+    said = {page: " ".join(text for _, _, text in parts) for page, _, parts, _ in sections(book)}
     assert [page for page, text in said.items() if sentence in text] == ["notebooks/07b_one_step_or_many.html"]
     assert "A claim is a sentence with a number in it" in said[site.CLAIMS]
 
@@ -93,6 +95,65 @@ def test_words_signs_and_names_are_found_with_their_sections(tab, query, address
     assert any(address in where for where, *_ in found[:5]), found[:5]
     assert words.lower() in " ".join(found[0][1:]).lower()
     assert not tab.wrong
+
+
+def test_words_that_readers_bring_belong_to_pages_and_to_one_place_each():
+    places = book_search.brought()
+    assert {f"{page}.html" for page in places} <= set(PAGES)
+    words = [word for sections in places.values() for line in sections.values() for word in line.lower().split(", ")]
+    assert len(words) == len(set(words))
+
+
+QUERIES = {
+    "sqrt d": "02a_scaled_dot_product.html",
+    "square root of d": "02a_scaled_dot_product.html",
+    "softmax1": "01_softmax_limits.html#sinks-a-key-that-says-nothing",
+    "attention sink": "01_softmax_limits.html#sinks-a-key-that-says-nothing",
+    "entmax": "01_softmax_limits.html#from-the-page-to-the-package",
+    "temperature": "01_softmax_limits.html",
+    "QK norm": "02a_scaled_dot_product.html#where-it-breaks-entropy-collapse",
+    "entropy collapse": "02a_scaled_dot_product.html#where-it-breaks-entropy-collapse",
+    "soft capping": "01_softmax_limits.html#soft-caps-and-clips",
+    "RoPE": "02c_hops_and_heads.html#order",
+    "positional encoding": "02c_hops_and_heads.html#order",
+    "multi-head attention": "02c_hops_and_heads.html#from-one-controller-to-one-per-token",
+    "Hopfield network": "03a_associative_memory.html",
+    "modern hopfield network": "03b_attention_is_a_gradient_step.html",
+    "energy-based": "03b_attention_is_a_gradient_step.html",
+    "flatland": "03c_flatland.html",
+    "TAP": "04a_mean_field_tap.html",
+    "mean field": "04a_mean_field_tap.html",
+    "onsagr": "04a_mean_field_tap.html",  # a slip
+    "DEQ": "04b_deep_implicit_attention.html",
+    "free energy": "05a_vector_spin_free_energy.html",
+    "linear attention": "03d_energy_attention.html#other-energies",
+    "graph attention network": "06a_attention_on_graphs.html",
+    "belief propagation": "06b_beliefs_and_attention.html",
+    "beleif propagation": "06b_beliefs_and_attention.html",  # two letters exchanged
+    "translation": "02b_translation.html",
+    "calibration": "07b_one_step_or_many.html",
+    "induction head": "07c_collectives_of_spins.html",
+    "collectives of spins": "07c_collectives_of_spins.html",
+    "cheat sheet": "book/summary.html",
+    "notation": "book/notation.html",
+    "errata": "book/errata.html",
+}
+"""What readers type, and the place that stands first."""
+
+
+def test_thirty_things_that_readers_type_lead_where_they_should(tab):
+    page = opened(tab)
+    first = {query: (asked(page, query) or [("nothing",)])[0][0] for query in QUERIES}
+    assert not {query: where for query, where in first.items() if not where.endswith(QUERIES[query])}
+
+
+def test_a_slip_is_forgiven_and_said(tab):
+    page = opened(tab)
+    assert asked(page, "onsagr")
+    said = page.locator(".found-count:visible").inner_text()
+    assert said.startswith("Nothing has \u201consagr\u201d in it. With \u201consager\u201d: ")
+    assert not asked(page, "xqzvwk")  # and nothing is made of what is no slip
+    assert page.locator(".found-count:visible").inner_text() == "Nothing has \u201cxqzvwk\u201d in it."
 
 
 def test_greek_letters_are_found_by_name_and_by_sign(tab):
