@@ -3,7 +3,7 @@
 A Sphinx extension; ``_config.yml`` names it. Sphinx's own search finds pages, and no formula. Search engines for static sites
 fetch their index, which a browser refuses to a page that was opened from a file. The text of this book is small enough to be
 looked through as a whole at each key; ``_static/search.js`` does that. What is written here is a list of pages, each with its
-address, its title, and its sections as anchor, heading, text, in which formulas stand as one would write them in a line; and the
+address, its title, its sections as anchor, heading, text, in which formulas stand as one would write them in a line, and the
 words that readers bring along, from ``search_words.yml``. What a page imports, and its set-up, are not looked through.
 """
 
