@@ -461,7 +461,7 @@ def test_a_claim_that_a_page_in_words_cites_is_made_where_its_number_leads(page)
     home = {
         id: path.stem for path in PAGES for cell in course.code_cells(course.read(path)) for id in course.claims_asked(cell)
     }
-    cited = CITED.findall(page.read_text(encoding="utf-8"))
+    cited = [(*place, words.removeprefix("claim ")) for *place, words in CITED.findall(page.read_text(encoding="utf-8"))]
     assert not [found for found in cited if home.get(found[2]) != found[0] or found[1] != found[2].replace(".", "-")]
 
 
