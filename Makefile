@@ -15,7 +15,7 @@ book: .venv/installed  ## build the book, warnings are errors
 	.venv/bin/jupyter-book build . -W -n --keep-going
 	@echo "The book is built: open _build/html/index.html, or run make serve."
 
-pdf: book  ## print the book as one PDF, _build/html/attention-as-physics.pdf; needs a Chromium
+pdf: book  ## print the book as one PDF, _build/html/course.pdf; needs a Chromium
 	@$(RUN) tools/make_pdf.py
 
 check: .venv/installed  ## look at what you are working on: lint, types, rules, unit tests, no page executed (a minute)

@@ -24,7 +24,7 @@ from pypdf import PdfReader, PdfWriter
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 SITE = course.ROOT / "_build" / "html"
-NAME = "attention-as-physics.pdf"
+NAME = "course.pdf"
 LEFT_OUT = ("Reference",)
 """Parts of the table of contents that are not printed."""
 

@@ -129,7 +129,7 @@ QUERIES = {
     "linear attention": "03d_energy_attention.html#other-energies",
     "graph attention network": "06a_attention_on_graphs.html",
     "belief propagation": "06b_beliefs_and_attention.html",
-    "beleif propagation": "06b_beliefs_and_attention.html",  # two letters exchanged
+    "beleif propagation": "06b_beliefs_and_attention.html",  # codespell:ignore beleif
     "translation": "02b_translation.html",
     "calibration": "07b_one_step_or_many.html",
     "induction head": "07c_collectives_of_spins.html",
