@@ -235,7 +235,7 @@ def test_first_screen_says_what_for_whom_and_where_to_start_and_can_be_played_wi
     page.set_viewport_size({"width": page.viewport_size["width"], "height": 844})
     screen = page.locator(".first-screen")
     said = [*screen.locator("p").all()[:2], *screen.locator("a.button").all()]
-    assert [part.inner_text() for part in said[2:]] == ["Play in flatland", "Start at chapter 1", "Why it is true"]
+    assert [part.inner_text() for part in said[2:]] == ["Tour: one hour", "Flatland", "Why it is true"]
     for part in said:
         box = part.bounding_box()
         assert 0 < box["y"] < box["y"] + box["height"] < 844

@@ -67,7 +67,7 @@ def test_three_pages(book, browser, tmp_path):
     for title in ("Attention as Physics", "The course on two sheets", walker):
         assert title in words[titles[title] - 1]
         assert re.search(rf"{re.escape(title)}\s*{titles[title]}\b", words[0])
-    shown = parsed(book.html / f"{PAGES[2]}.html").select("article figure img")
+    shown = parsed(book.html / f"{PAGES[2]}.html").select("article figure > a img")
     drawn = sum(len(sheet.images) for sheet in paper.pages[titles[walker] - 1 :])
     assert drawn >= len(shown) > 3
     assert "Steps T" in "".join(words[titles[walker] - 1 :])  # the live figure, at rest
