@@ -4,7 +4,7 @@
 
 Is it a matter of length that one block does not learn two hops? Softmax and four half steps of energy attention, contestants of
 ``collectives.py`` that are applied once, for four times as many batches. And is it the path past its mixer that keeps a walker
-from walking? ``walker with a residual path, 2 steps`` has its norm before the mixer and a network as well; here the path is all.
+from walking? ``walker with a residual path, 2 steps`` has its norm before the mixer and a network too; here the path is all.
 Each gets rates, two seeds by which the best of them is chosen, the lowest of equals, and five fresh seeds. Of tied ones: what T
 steps score on T hops, and how often a third step keeps the answer to two.
 
