@@ -5,6 +5,7 @@ That every wrong answer differs from the reference does not make the reference r
 
 import itertools
 import math
+import statistics
 
 import pytest
 import torch
@@ -12,11 +13,13 @@ from torch import nn
 
 from attnlib.course.data.hops import hop_questions, informed_guess
 from attnlib.course.data.spins import blind_floor, context_couplings
+from attnlib.course.exercises._draw import draw
 from attnlib.course.exercises.collectives_of_spins import BIGRAM, CEILING, INDUCTION, SCORES, WALK
 from attnlib.course.exercises.one_block_many_mixers import BLOCKS, COUPLINGS, CROSSING, FLOOR, MEMBER
 from attnlib.course.exercises.one_step_or_many import FACTOR, FREEZING, RECALL, SINK, THERMOMETER
+from attnlib.course.exercises.under_the_instruments import EXPONENT, FREEZE, SHARE, SILENCE, STORE
 from attnlib.mean_field import exact_ising
-from attnlib.transformer import Block, thermometer
+from attnlib.transformer import Block, symmetric_share, thermometer, value_kinds
 
 
 def compare(exercise, independent, atol=1e-10):
@@ -253,3 +256,71 @@ def test_what_one_reading_may_know_over_all_permutations():
         return torch.tensor([[informed_guess(2, back=back, places=k) for back in (0, 1)] for k in n.tolist()]).double()
 
     compare(CEILING, visited, atol=1e-6)
+
+
+# Page 7d
+
+
+def test_the_symmetric_share_is_what_the_transpose_leaves():
+    def by_entries(query, key):
+        form = [[sum(q * k for q, k in zip(a, b, strict=True)) for b in key.T.tolist()] for a in query.T.tolist()]
+        pairs = [(form[i][j], form[j][i]) for i in range(len(form)) for j in range(len(form))]
+        whole = sum(a * a for a, _ in pairs)
+        return torch.tensor((whole + sum(a * b for a, b in pairs)) / (2 * whole), dtype=torch.float64)
+
+    compare(SHARE, by_entries)
+    compare(SHARE, symmetric_share)
+
+
+def test_the_spread_of_each_query_among_the_keys_that_it_sees():
+    def query_by_query(scores, seen):
+        rows = [[s for s, yes in zip(row, line, strict=True) if yes] for row, line in zip(scores.tolist(), seen, strict=True)]
+        found = [statistics.pstdev(row) / math.sqrt(2 * math.log(len(row))) for row in rows if len(row) > 1]
+        return torch.tensor(statistics.mean(found), dtype=torch.float64)
+
+    compare(FREEZE, query_by_query)
+
+
+def test_scores_at_their_freezing_spread_read_one():
+    scores = draw(2000, 64, seed=8)
+    scores = (scores - scores.mean(-1, keepdim=True)) / scores.std(-1, keepdim=True, correction=0)
+    seen = torch.ones(2000, 64, dtype=torch.bool)
+    seen[:, 32:] = False
+    alone = FREEZE.reference(math.sqrt(2 * math.log(64)) * scores, torch.ones_like(seen))
+    assert alone.item() == pytest.approx(1, abs=1e-12)
+    half = FREEZE.reference(math.sqrt(2 * math.log(32)) * scores, seen)  # 32 of 64, drawn at random
+    assert half.item() == pytest.approx(1, abs=0.02)
+
+
+def test_what_a_value_map_stores_and_erases():
+    compare(STORE, lambda out, value: (kinds := value_kinds(out, value)).store - kinds.erase)
+    few = torch.linalg.qr(draw(6, 3, seed=9)).Q
+    for map_out, share in ((few, 1), (-2 * few, -1), (torch.linalg.qr(torch.cat([few, draw(6, 3, seed=10)], 1)).Q[:, 3:], 0)):
+        assert STORE.reference(map_out, few.mT).item() == pytest.approx(share, abs=1e-12)
+
+
+def test_a_silent_head_says_the_same_to_all_tokens_and_no_less_on_average():
+    for read, real, out in SILENCE.inputs():
+        before = read @ out.mT
+        said = (before + SILENCE.reference(read, real, out))[real]
+        assert (said - said[0]).abs().max() < 1e-12
+        assert (said.mean(0) - before[real].mean(0)).abs().max() < 1e-12
+
+
+def test_the_exponent_is_what_two_copies_say():
+    def by_copies(A, x, v, before, steps):
+        small, sizes = 1e-7, []
+        v = small * v / v.norm()
+        for _ in range(before + steps):
+            x, other = torch.tanh(A @ x), torch.tanh(A @ (x + v))
+            sizes.append(math.log((other - x).norm().item() / small))
+            v = small * (other - x) / (other - x).norm()
+        return torch.tensor(statistics.mean(sizes[before:]), dtype=torch.float64)
+
+    compare(EXPONENT, by_copies, atol=1e-5)
+
+
+def test_the_exponent_of_a_fixed_point_is_the_slope_there():
+    A = torch.tensor([[0.5, 0.0], [0.0, -0.8]], dtype=torch.float64)
+    zero, v = torch.zeros(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    assert EXPONENT.reference(A, zero, v, 60, 10).item() == pytest.approx(math.log(0.8), abs=1e-12)
