@@ -1,13 +1,17 @@
 """The specimens of page 7d: built as they are described, and read as they are: weights by hand, right keys by looping."""
 
+import base64
 import math
+import struct
 
 import pytest
 import torch
 
 from attnlib.attention import attend
+from attnlib.course import recorded
 from attnlib.course.data.joining import MASK, Language, hide
-from attnlib.course.models.specimens import NETWORKS, mapped, rows_of, specimen, weights_of
+from attnlib.course.data.networks import halves
+from attnlib.course.models.specimens import NETWORKS, mapped, rows_of, specimen, trained_specimen, weights_of
 
 SIZES = {"dim": 16, "heads": 2, "steps": 3, "feed_forward": 8}
 
@@ -109,3 +113,81 @@ def test_shapes_and_networks_that_do_not_fit_are_refused(unchecked):
         mapped(torch.zeros(3, 5, 2, 35, 35), keys, rows)
     with pytest.raises(ValueError, match="network"):
         specimen("loose")
+
+
+def tiny():
+    """A small record, and the network that it is of."""
+    torch.manual_seed(0)
+    model = specimen("tied", **SIZES)
+    tensors = {
+        name: {"shape": [*each.shape], "parts": base64.b64encode(each.half().numpy().tobytes()).decode()}
+        for name, each in model.state_dict().items()
+    }
+    return {"network": "tied", "sizes": dict(SIZES), "tensors": tensors}, model
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_record_is_read_as_it_was_written(dtype):
+    record, model = tiny()
+    found, (strings_, shown, _) = trained_specimen(record, dtype=dtype), strings()
+    assert not found.training
+    assert not any(parameter.requires_grad for parameter in found.parameters())
+    for name, each in model.state_dict().items():
+        assert found.state_dict()[name].dtype == dtype
+        assert torch.equal(found.state_dict()[name], each.half().to(dtype))
+    logits = model(shown, strings_.real)
+    torch.testing.assert_close(found(shown, strings_.real), logits.to(dtype), atol=0.02, rtol=0.02)
+
+
+def test_halves_are_little_endian():
+    for numbers in ([1.0, -2.5, 0.1, 65504.0], [6e-8], [0.0] * 12):
+        table = {"shape": [len(numbers)], "parts": base64.b64encode(struct.pack(f"<{len(numbers)}e", *numbers)).decode()}
+        assert torch.equal(halves("these", table), torch.tensor(numbers).half())
+    assert halves("these", table | {"shape": [3, 2, 2]}).shape == (3, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("AAA=", "these is 'AAA='; expected a table with its shape and its parts"),
+        ({"shape": [1]}, "these is {'shape'"),
+        ({"shape": [2], "parts": "AAA="}, "these has 2 bytes; expected two for each number of the shape (2,)"),
+        ({"shape": [0], "parts": ""}, "these has 0 bytes"),
+        ({"shape": [1], "parts": "half"[:3]}, "these has parts 'hal'; expected base64"),
+        ({"shape": [1], "parts": 7}, "these has parts 7; expected base64"),
+        ({"shape": [1], "parts": "Ä"}, "these has parts 'Ä'; expected base64"),
+    ],
+    ids=str,
+)
+def test_halves_that_are_none_are_refused(table, complaint, unchecked):
+    with pytest.raises(ValueError) as refused:
+        halves("these", table)
+    assert str(refused.value).startswith(complaint)
+
+
+def test_records_of_something_else_are_refused(unchecked):
+    record, _ = tiny()
+    tensors = record["tensors"]
+    wide = {"shape": [26, 8], "parts": base64.b64encode(bytes(2 * 26 * 8)).decode()}
+    endless = {"shape": [26], "parts": base64.b64encode(struct.pack("<26e", math.inf, *[0] * 25)).decode()}
+    for changes, complaint in [
+        ({"network": "loose"}, "network is 'loose'"),
+        ({"sizes": SIZES | {"dim": 0}}, "dim is 0"),
+        ({"tensors": {name: each for name, each in tensors.items() if name != "readout.bias"}}, "no tensor readout.bias"),
+        ({"tensors": tensors | {"more": tensors["readout.bias"]}}, "record has a tensor more"),
+        ({"tensors": tensors | {"readout.weight": wide}}, r"readout.weight has the shape \(26, 8\); expected \(26, 16\)"),
+        ({"tensors": tensors | {"readout.bias": endless}}, "readout.bias has numbers that are not finite"),
+    ]:
+        with pytest.raises(ValueError, match=complaint):
+            trained_specimen(record | changes)
+    for other in ({}, recorded("walker_weights"), 7):
+        with pytest.raises(ValueError, match="record has no network"):
+            trained_specimen(other)
+    with pytest.raises(ValueError, match="dtype"):
+        trained_specimen(record, dtype=torch.float16)
+
+
+def test_the_record_holds_a_network_that_reads():
+    model, (found, shown, hidden) = trained_specimen(recorded("specimen_weights")), strings(200, 0.2)
+    loss = torch.nn.functional.cross_entropy(model(shown, found.real)[hidden], found.tokens[hidden]).item()
+    assert loss == pytest.approx(recorded("specimen_weights")["measured"]["loss"], abs=0.25)  # six standard errors

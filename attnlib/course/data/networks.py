@@ -1,6 +1,8 @@
-"""Trained networks in records: tables of whole numbers in 8 or 16 bits and a scale, read back as tensors."""
+"""Trained networks in records, read back as tensors: tables of whole numbers in 8 or 16 bits and a scale, or of halves."""
 
 import base64
+import binascii
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +44,28 @@ def network_weights(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Tensor
     (<All keys matched successfully>, tensor([[0.5000, 1.0000]]))
     """
     return {name: unpacked(table) for name, table in tables.items()}
+
+
+def halves(name: str, table: Mapping[str, Any]) -> Float[Tensor, "..."]:
+    """A table of numbers in half precision, ``{"shape": [...], "parts": base64}``, as it is stored: little-endian float16.
+
+    Raises:
+        ValueError: a table without a shape or parts, parts that are no base64, or not as many numbers as the shape says. It
+            begins with the name.
+
+    >>> halves("bias", {"shape": [2], "parts": "ADwAwA=="})
+    tensor([ 1., -2.], dtype=torch.float16)
+    """
+    if not isinstance(table, Mapping) or not {"shape", "parts"} <= set(table):
+        raise ValueError(f"{name} is {table!r:.40}; expected a table with its shape and its parts")
+    shape, parts = tuple(table["shape"]), table["parts"]
+    try:
+        stored = bytearray(base64.b64decode(parts, validate=True))
+    except (binascii.Error, TypeError, ValueError):
+        raise ValueError(f"{name} has parts {parts!r:.40}; expected base64") from None
+    if len(stored) != 2 * math.prod(shape) or not stored:
+        raise ValueError(f"{name} has {len(stored)} bytes; expected two for each number of the shape {shape}")
+    return torch.frombuffer(stored, dtype=torch.float16).reshape(shape)
 
 
 def memory_network(record: Mapping[str, Any], hops: int, *, told: bool = False) -> MemoryNetwork:

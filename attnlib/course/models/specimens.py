@@ -1,6 +1,7 @@
 """The transformers that page 7d examines: they learn the language of joinings, and a head may find where a token comes from."""
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from attnlib._core.checks import check_choice, check_tensors
 from attnlib.attention import SoftmaxAttention, sinusoids
 from attnlib.course.data.joining import ARROW, Joinings, Language
+from attnlib.course.data.networks import halves
 from attnlib.transformer import Block, Embedding, LanguageModel, Stack
 
 NETWORKS = ("tied", "untied", "causal")
@@ -50,6 +52,42 @@ def specimen(
     with torch.no_grad():
         embed.places.weight.copy_(sinusoids(language.width, dim, base=100))
     return LanguageModel(embed, stack, nn.Linear(dim, language.size))
+
+
+def trained_specimen(record: Mapping[str, Any], *, dtype: torch.dtype = torch.float32) -> LanguageModel:
+    """The network of ``recorded("specimen_weights")``, as it reads and not to be trained: in eval mode, without gradients.
+
+    Args:
+        record: what ``recorded("specimen_weights")`` returns. Its numbers are in half precision; they are widened.
+        dtype: float32 (default) or float64.
+
+    Raises:
+        ValueError: another dtype; a record without a network, its sizes and its tensors; a tensor that is missing, that the
+            network has no place for, of another shape than its place, or with numbers that are not finite.
+
+    >>> from attnlib.course.data.recorded import recorded
+    >>> model, text = trained_specimen(recorded("specimen_weights")), Language().draw(1)
+    >>> model(text.tokens, text.real).shape
+    torch.Size([1, 35, 26])
+    """
+    check_choice("dtype", dtype, (torch.float32, torch.float64))
+    missing = [name for name in ("network", "sizes", "tensors") if not isinstance(record, Mapping) or name not in record]
+    if missing:
+        raise ValueError(f'record has no {missing[0]}; expected what recorded("specimen_weights") returns')
+    model = specimen(record["network"], **record["sizes"])
+    places, tensors = model.state_dict(), {name: halves(name, table) for name, table in record["tensors"].items()}
+    for name, place in places.items():
+        if name not in tensors:
+            raise ValueError(f"record has no tensor {name}; expected one of the shape {tuple(place.shape)}")
+        if tensors[name].shape != place.shape:
+            raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)}; expected {tuple(place.shape)}")
+        if not tensors[name].isfinite().all():
+            raise ValueError(f"{name} has numbers that are not finite; expected those of a network")
+    surplus = sorted(set(tensors) - set(places))
+    if surplus:
+        raise ValueError(f"record has a tensor {surplus[0]}; expected none that the network has no place for")
+    model.load_state_dict(tensors)  # which widens them
+    return model.to(dtype).requires_grad_(requires_grad=False).eval()
 
 
 @torch.no_grad()
