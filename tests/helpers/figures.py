@@ -1552,7 +1552,87 @@ WALKER = Row(
     picture=".ring",
 )
 
+# The mapper
+
+BAD_MAPS = [
+    ({"string": 3}, "string is 3; expected 0 <= string <= 2"),
+    ({"string": -1}, "string is -1"),
+    ({"step": 0}, "step is 0; expected 1 <= step <= 8"),
+    ({"step": 9}, "step is 9"),
+    ({"beta": 0.1}, "beta is 0.1; expected 0.125 <= beta <= 8"),
+    ({"beta": 8.5}, "beta is 8.5"),
+    ({"beta": math.nan}, "beta is nan"),
+]
+BEST_STEP = record_of("specimen_weights")["measured"]["mapper"]["step"]
+MAP = {"string": 0, "step": BEST_STEP, "beta": 1.0, "alone": False, "more": False}
+AT_STEP, AT_BETA, OF_STRING = slider(re.compile("^Step")), slider("\u03b2 of this head"), choice("String")
+ALONE = tick("lines of hidden tokens alone")
+
+
+def mapper_also(shown: Any, state: State, said: State) -> None:
+    """Frames, words and numbers say the same; the table is there when it is asked for."""
+    assert shown.phase() == f"{said['right']} of {said['asked']} right"
+    assert shown.box.locator(".token.good").count() == said["right"]
+    assert shown.box.locator(".token.bad").count() == said["asked"] - said["right"]
+    kind = "too hot" if said["sample_U"] < 0.97 else "too cold" if said["sample_U"] > 1.03 else "as sure as it is right"
+    assert f"and it is {kind}: U " in shown.told(".says")
+    weight = float(re.search(r"its right key has (\S+) of the weight", shown.told(".says"))[1])
+    assert weight == pytest.approx(said["sample_target"], abs=0.0051)
+    assert f"At step {state['step']} " in shown.told(".says")
+    assert ("Solved" in shown.told(".task")) == said["solved"]
+    assert shown.box.locator("table").is_visible() == state["more"]
+
+
+MAPPER = Row(
+    attnlib.course.live.Mapper,
+    start=MAP,
+    extremes=(
+        MAP | {"string": 1, "step": 1, "beta": 0.125, "more": True},
+        MAP | {"string": 2, "step": 8, "beta": 8.0, "more": True},
+        MAP | {"string": 1, "step": 5, "alone": True, "more": True},
+    ),
+    walk=(
+        *presses(AT_STEP, "End 8 ArrowLeft 7 Home 1 ArrowRight 2", step=int),
+        slide(AT_STEP, 0.72, step=6),
+        press(AT_BETA, "End", beta=8.0),
+        press(AT_BETA, "ArrowLeft", beta=2**2.875),
+        press(AT_BETA, "Home", beta=0.125),
+        slide(AT_BETA, 0.5, beta=1.0),
+        press(AT_BETA, "ArrowRight", beta=2**0.125),
+        click(button("More"), more=True),
+        press(OF_STRING, "ArrowDown", string=1),
+        choose(OF_STRING, string=2),
+        click(ALONE, alone=True),
+        press(ALONE, "Space", alone=False),
+        click(ALONE, alone=True),
+        press(button("Less"), "Enter", more=False),
+        click(button("Reset"), **MAP),
+    ),
+    apart=(press(AT_STEP, "Home", step=1), click(button("More"), more=True), choose(OF_STRING, string=1)),
+    tab=("Step", "\u03b2 of this head at this step,", "Play", "More", "Reset"),
+    refused=BAD_MAPS,
+    other_kinds=[("string", "first"), ("step", 1.5), ("beta", "hot"), ("alone", "yes"), ("more", 2)],
+    points=lambda: [
+        MAP | {"string": string, "step": step, "beta": beta}
+        for string in range(3)
+        for step in range(1, 9)
+        for beta in (0.125, 2**-0.8, 1.0, 2**1.3, 8.0)
+    ],
+    alt="The mapper, head ",
+    drives=AT_STEP,
+    shows=lambda state, said: {
+        "Step": str(state["step"]),
+        "\u03b2": f"{state['beta']:.3g}",
+        "String": str(state["string"]),
+        "lines": state["alone"],
+    },
+    also=mapper_also,
+    ink={BLUE: 500},
+    draws=(MAP | {"more": True}, "beta", [2**wave for wave in waves()]),
+    record="specimen_weights",
+)
+
 TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
-    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, ALIGNMENT_FILM, COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ALIGNMENT_FILM, COUPLINGS_FILM,
 )  # fmt: skip

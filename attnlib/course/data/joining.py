@@ -54,9 +54,9 @@ TEMPLATES = (
 class Joinings:
     """Strings as numbers of tokens, with the origin of each token of a product.
 
-    Shapes: ``tokens [count, n]``, filled up with :data:`PAD`; ``keys [count, n, n]`` is True where the token of the product
+    Shapes: ``tokens [count, n]``, filled up with ``PAD``; ``keys [count, n, n]`` is True where the token of the product
     in the row is the token of the parts in the column. A row has one such place for a token of a fragment, and none, one or two
-    for a token of a link. ``form [count]`` numbers template, order and lengths: see :attr:`Language.forms`.
+    for a token of a link. ``form [count]`` numbers template, order and lengths: see ``Language.forms``.
     """
 
     tokens: Int[Tensor, "count n"]
@@ -130,7 +130,7 @@ class Language:
 
     @cached_property
     def forms(self) -> tuple[tuple[Template, bool, int, int], ...]:
-        """Every template, order (True: the right part stands first) and pair of lengths, left and right."""
+        """Every template, order (True where the right part stands first) and pair of lengths, left and right."""
         lengths = range(self.shortest, self.longest + 1)
         return tuple(product(TEMPLATES, (False, True), lengths, lengths))
 
@@ -181,7 +181,7 @@ class Language:
         return keys
 
     def draw(self, count: int, *, generator: torch.Generator | None = None) -> Joinings:
-        """Draw strings, independent of each other, each filled up to :attr:`width`.
+        """Draw strings, independent of each other, each filled up to ``width``.
 
         Raises:
             ValueError: a count that is not an integer of at least 1.
@@ -201,7 +201,7 @@ def hide(
 ) -> tuple[Int[Tensor, "count n"], Bool[Tensor, "count n"]]:
     """Hide each token with the same chance, all but begin, end and filling: what is left to see, and what is hidden.
 
-    Hidden tokens become :data:`MASK`. Of one that stands on both sides the copy is hidden with that chance, too: then nothing
+    Hidden tokens become ``MASK``. Of one that stands on both sides the copy is hidden with that chance, too: then nothing
     but the letter's frequency is left.
 
     Raises:

@@ -12,6 +12,7 @@ from attnlib.course.live.flatland import Flatland
 from attnlib.course.live.graph_lab import GraphLab
 from attnlib.course.live.hop_lab import HopLab
 from attnlib.course.live.iteration import Iteration
+from attnlib.course.live.mapper import Mapper
 from attnlib.course.live.saddle_explorer import SaddleExplorer
 from attnlib.course.live.score_lab import ScoreLab
 from attnlib.course.live.softmax_thermometer import SoftmaxThermometer
@@ -33,6 +34,7 @@ __all__ = [
     "HopLab",
     "Iteration",
     "LiveFigure",
+    "Mapper",
     "SaddleExplorer",
     "ScoreLab",
     "SoftmaxThermometer",

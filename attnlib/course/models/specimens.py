@@ -29,7 +29,7 @@ def specimen(
     """A network of tokens before it is trained: places on clocks to begin with, softmax attention, norm after the sum.
 
     Args:
-        network: one of :data:`NETWORKS`.
+        network: one of ``NETWORKS``, "tied", "untied", "causal".
         language: whose tokens it reads; default :class:`attnlib.course.data.joining.Language` as it is.
         dim, heads, steps, feed_forward: width, heads of a block, how many blocks or how often the one, width of its network.
 
