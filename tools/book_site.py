@@ -38,6 +38,7 @@ _ICON_SCRIPT = re.compile(r'\s*<!-- So that users can add custom icons -->\s*<sc
 _SHEET = re.compile(r'\s*<link (?=[^>]*rel="stylesheet")[^>]*href="(?P<root>[^"]*)_static/(?P<file>[^"?]+)[^"]*"[^>]*>')
 _PRELOAD = re.compile(r'\s*<!-- Pre-loaded scripts[^>]*-->|\s*<link rel="preload" as="script"[^>]*>')
 _OPTIONS = re.compile(r'<script src="[^"]*_static/documentation_options\.js[^"]*"></script>')
+_ENGINE = re.compile(r'<script (?=[^>]*\bsrc="(?P<src>[^"]*_static/mathjax/[^"]*)")[^>]*></script>')
 _IMPORT = re.compile(r'@import "([^"]+)";')
 _IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<folder>[^"]*_images/)(?P<name>[^"/]+)"[^>]*>')
 _PICTURE_LINK = re.compile(r'href="[^"]*_images/(?P<name>[^"/]+)"')
@@ -250,7 +251,8 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
     top = re.sub(r"<title>(.+?) &#8212; \1</title>", r"<title>\1</title>", top)  # the first page bears the course's own name
     top = _PRELOAD.sub("", _ICON_SCRIPT.sub("", top))
     top = _OPTIONS.sub(lambda _: f"<script>{options}</script>", top)
-    return re.sub(r"<script (?![^>]*\bdefer\b)(?=[^>]*\bsrc=)", '<script defer="defer" ', top + body)
+    page = _ENGINE.sub(lambda found: f'<script data-later="{found["src"]}"></script>', top + body)
+    return re.sub(r"<script (?![^>]*\bdefer\b)(?=[^>]*\bsrc=)", '<script defer="defer" ', page)
 
 
 def finish(app: Any, trouble: Exception | None) -> None:

@@ -33,7 +33,7 @@ READY = """async () => {
   document.documentElement.dataset.theme = 'light';
   document.querySelectorAll('article img').forEach(image => { image.loading = 'eager'; });
   await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
-  if (window.MathJax?.startup) await MathJax.startup.promise;
+  await window.formulas;
   await document.fonts.ready;
 }"""
 LINKS = """site => document.querySelectorAll('article a[href]').forEach(link => {

@@ -174,7 +174,23 @@
     fit();
     reach();
   };
-  const settled = () => Promise.resolve(window.MathJax?.startup?.promise).then(arrange);
+
+  // The formula engine is larger than a picture: one that stands near the top comes first, so that on a slow line it has the line
+  // to itself. The page says where the engine is, in a script that is not one yet. `formulas` is kept when all are set.
+  const engine = document.querySelector("script[data-later]");
+  const picture = document.querySelector(".bd-article img");
+  const waits = engine && picture && !picture.complete && picture.getBoundingClientRect().top < 2 * innerHeight;
+  const first = new Promise((call) => {
+    if (!waits) return call();
+    for (const end of ["load", "error"]) picture.addEventListener(end, call, { once: true });
+    setTimeout(call, 4000);
+  });
+  const loaded = (script) => new Promise((call) => {
+    const real = Object.assign(document.createElement("script"), { src: script.dataset.later, onload: call, onerror: call });
+    script.replaceWith(real);
+  });
+  window.formulas = engine ? first.then(() => loaded(engine)).then(() => window.MathJax?.startup?.promise) : Promise.resolve();
+  const settled = () => window.formulas.then(arrange);
   window.addEventListener("load", settled);
   let asked = 0;
   const again = () => {

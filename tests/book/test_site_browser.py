@@ -129,6 +129,25 @@ def test_a_first_paint_takes_what_arrives_and_little_work(browser, published):
     assert min(found) < 3.3
 
 
+def test_the_engine_for_formulas_comes_after_the_first_picture(browser, published):
+    """It is the larger one. Held back, the picture holds the engine back; there, it lets the engine come, and formulas are set."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page, pictures, asked = context.new_page(), [], []
+    page.route("**/_images/*", lambda route: pictures.append(route))
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    page.goto(published + site.CHAPTER, wait_until="domcontentloaded")
+    page.wait_for_function("window.formulas")
+    page.wait_for_timeout(500)
+    assert pictures
+    assert not [name for name in asked if "mathjax" in name]
+    page.unroute_all()
+    for route in pictures:
+        route.continue_()
+    page.evaluate("window.formulas")
+    assert page.locator("article mjx-container").count() > 10
+    context.close()
+
+
 # Every page, on a phone in the dark and on a screen in the light: one visit for all that need not begin in a fresh tab
 
 

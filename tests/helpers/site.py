@@ -77,7 +77,7 @@ class Tab:
 
     def ready(self) -> None:
         """Wait until the formulas of a page that has been loaded are set, and their letters are there."""
-        self.page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
+        self.page.evaluate("async () => { await window.formulas; await document.fonts.ready; }")
 
     def rest(self) -> None:
         """Wait until everything that was asked for is there: leaving earlier breaks off what the page still fetches."""
