@@ -130,7 +130,7 @@ def test_a_first_paint_takes_what_arrives_and_little_work(browser, published):
 
 
 def test_the_engine_for_formulas_comes_after_the_first_picture(browser, published):
-    """It is the larger one. Held back, the picture holds the engine back; there, it lets the engine come, and formulas are set."""
+    """It is the larger one. A picture that is held back holds back the engine; once it is there, formulas are set."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page, pictures, asked = context.new_page(), [], []
     page.route("**/_images/*", lambda route: pictures.append(route))
