@@ -3,6 +3,7 @@
 And in the last tier, after the cells of each page, that executing it again changes no byte.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import course
 import pytest
 import torch
 
+gc.disable()  # until all is collected, of which nothing is garbage: looking for some was a fifth of that
 pytest_plugins = ["helpers.tiers"]
 if "nbval.plugin" not in sys.modules:  # pyproject.toml leaves it to this file, after what course keeps out of every process
     pytest_plugins += ["nbval.plugin"]
@@ -66,6 +68,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=begins)
     for page, cells in pages.items() if config.getoption("tier") == "all" else ():
         items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for, but not among what has been collected."""
+    gc.freeze()
+    gc.enable()
 
 
 FIRST = (
