@@ -16,6 +16,7 @@ os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")
 import course
 import pytest
 import torch
+from helpers import forked_kernels
 
 gc.disable()  # until all is collected, of which nothing is garbage: looking for some was a fifth of that
 pytest_plugins = ["helpers.tiers"]
@@ -41,18 +42,34 @@ def _torch_in_examples(doctest_namespace: dict[str, object]) -> None:
     doctest_namespace["torch"] = torch
 
 
-def pytest_configure() -> None:
-    """A kernel may take as long to answer as a busy machine makes it: nbval waits ten seconds when it starts one."""
+def pytest_configure(config: pytest.Config) -> None:
+    """A kernel may take as long to answer as a busy machine makes it: nbval waits ten seconds when it starts one.
+
+    But in the last tier, it is a fork of a process that has torch already: to import it is what many pages take longest for.
+    """
     try:
-        from nbval.kernel import RunningKernel
+        from nbval import kernel
     except ImportError:
         return
+    RunningKernel, start = kernel.RunningKernel, kernel.start_new_kernel
     await_reply = RunningKernel.await_reply
 
     def patiently(self: object, msg_id: str, timeout: float | None = None) -> object:
         return await_reply(self, msg_id, timeout=None if timeout is None else max(timeout, PATIENCE))
 
     RunningKernel.await_reply = patiently
+
+    def forking(*arguments: object, **named: object) -> object:
+        with forked_kernels.forked():
+            return start(*arguments, **named)
+
+    if sys.platform == "linux" and config.getoption("tier") != "all":
+        kernel.start_new_kernel = forking
+
+
+def pytest_sessionfinish() -> None:
+    """What the kernels took is counted."""
+    forked_kernels.end()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
