@@ -138,6 +138,14 @@ def drawn(page: Any) -> None:
 
 
 ALIKE = """() => {
+  const rows = new Set(), parts = ':scope *:not(mjx-container *)';
+  for (const row of document.querySelectorAll('article tbody tr')) {
+    const told = (part) => `${part.tagName}.${part.className}(${part.getAttribute('style')}, ${part.getAttributeNames()})`;
+    const said = (part) => told(part) + Boolean(part.textContent.trim());
+    const kind = [row.closest('table'), row, ...row.querySelectorAll(parts)].map(said).join();
+    if (rows.has(kind)) row.remove();
+    rows.add(kind);
+  }
   const seen = new Set(), code = 'div.highlight pre span[class], dt.sig span[class]';
   const others = 'mjx-container, [data-live], svg, a, button, label, summary';
   for (const part of document.querySelectorAll('article *')) {
@@ -174,7 +182,8 @@ WORDS = """() => {
 def serious_faults(page: Any, *looks: Callable[[], None]) -> list[str]:
     """What axe finds serious, in each of the looks that are given. Of words and signs styled alike, one is looked at.
 
-    Alike are words inside the same elements of the same classes and inline styles, without an attribute of their own. The
+    Alike are words inside the same elements of the same classes and inline styles, without an attribute of their own, and rows
+    of tables whose elements have the same classes, styles and attributes, and words in the same places. The
     others are taken away and not put back, which would take as long again: let this be a page's last test. The contrast of
     colours takes most of the time and asks for nothing but words: it comes last, when also those of links and between formulas
     are thinned out, of which all attributes count that can have a style.
