@@ -3,6 +3,7 @@
 And in the last tier, after the cells of each page, that executing it again changes no byte.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -15,7 +16,9 @@ os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")
 import course
 import pytest
 import torch
+from helpers import forked_kernels
 
+gc.disable()  # until all is collected, of which nothing is garbage: looking for some was a fifth of that
 pytest_plugins = ["helpers.tiers"]
 if "nbval.plugin" not in sys.modules:  # pyproject.toml leaves it to this file, after what course keeps out of every process
     pytest_plugins += ["nbval.plugin"]
@@ -26,11 +29,11 @@ PATIENCE = 1800
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker more than there are cores, but in the tier without a browser, whose tests wait half of their time for pages.
+    """Two workers more than there are cores, but in the tier without a browser, whose tests wait half of their time for pages.
 
     A worker costs ten seconds of processor time before its first test, and twice as much where nothing has been compiled yet.
     """
-    return (os.cpu_count() or 1) + (config.getoption("tier") != "check")
+    return (os.cpu_count() or 1) + 2 * (config.getoption("tier") != "check")
 
 
 @pytest.fixture(autouse=True)
@@ -39,18 +42,34 @@ def _torch_in_examples(doctest_namespace: dict[str, object]) -> None:
     doctest_namespace["torch"] = torch
 
 
-def pytest_configure() -> None:
-    """A kernel may take as long to answer as a busy machine makes it: nbval waits ten seconds when it starts one."""
+def pytest_configure(config: pytest.Config) -> None:
+    """A kernel may take as long to answer as a busy machine makes it: nbval waits ten seconds when it starts one.
+
+    But in the last tier, it is a fork of a process that has torch already: to import it is what many pages take longest for.
+    """
     try:
-        from nbval.kernel import RunningKernel
+        from nbval import kernel
     except ImportError:
         return
+    RunningKernel, start = kernel.RunningKernel, kernel.start_new_kernel
     await_reply = RunningKernel.await_reply
 
     def patiently(self: object, msg_id: str, timeout: float | None = None) -> object:
         return await_reply(self, msg_id, timeout=None if timeout is None else max(timeout, PATIENCE))
 
     RunningKernel.await_reply = patiently
+
+    def forking(*arguments: object, **named: object) -> object:
+        with forked_kernels.forked():
+            return start(*arguments, **named)
+
+    if sys.platform == "linux" and config.getoption("tier") != "all":
+        kernel.start_new_kernel = forking
+
+
+def pytest_sessionfinish() -> None:
+    """What the kernels took is counted."""
+    forked_kernels.end()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -66,6 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=begins)
     for page, cells in pages.items() if config.getoption("tier") == "all" else ():
         items.insert(items.index(cells[-1]) + 1, SameBytes.from_parent(page, name="the same bytes again", cells=cells))
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for, but not among what has been collected."""
+    gc.freeze()
+    gc.enable()
 
 
 FIRST = (

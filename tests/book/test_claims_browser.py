@@ -6,12 +6,22 @@ import course
 import make_claims
 import pytest
 from helpers import site
-from helpers.built_book import NOTEBOOKS
+from helpers.built_book import NOTEBOOKS, parsed
 
 pytestmark = site.pytestmark
 
-PAGES = make_claims.collect(course.notebooks())
-CLAIMS = [claim for claims in PAGES.values() for claim in claims]
+
+@pytest.fixture(scope="module")
+def pages():
+    """The claims of each page, read when a test asks for them, and not by every worker."""
+    return make_claims.collect(course.notebooks())
+
+
+@pytest.fixture(scope="module")
+def claims(pages):
+    return [claim for page in pages.values() for claim in page]
+
+
 SHOWN = """() => [...document.querySelectorAll('#all-claims tbody tr')].filter(row => row.checkVisibility())
   .map(row => row.querySelector('a').textContent)"""
 
@@ -22,18 +32,18 @@ def shown(page):
 
 
 @pytest.mark.parametrize("tab", [(1280, "light"), pytest.param((390, "dark"), marks=pytest.mark.whole)], indirect=True, ids=str)
-def test_filter_by_words_by_chapter_and_by_key_with_the_keyboard(tab):
-    page = tab.open("book/claims.html")
-    everything = [claim.id for claim in CLAIMS]
+def test_filter_by_words_by_chapter_and_by_key_with_the_keyboard(tab, pages, claims):
+    page = tab.open("book/claims.html", formulas=False)
+    everything = [claim.id for claim in claims]
     assert shown(page) == everything
     page.locator(".claims-filter input[type=search]").focus()
     page.keyboard.type("softmax WEIGHTS")
-    found = [claim.id for claim in CLAIMS if {"softmax", "weights"} <= set(re.findall(r"\w+", claim.sentence.lower()))]
+    found = [claim.id for claim in claims if {"softmax", "weights"} <= set(re.findall(r"\w+", claim.sentence.lower()))]
     assert found
     assert shown(page) == found
-    assert page.locator(".claims-filter output").inner_text() == f"{len(found)} of {len(CLAIMS)} claims"
-    pages = [path for path, claims in PAGES.items() if {claim.id for claim in claims} & {*found}]
-    assert page.locator("#all-claims section:visible").count() == len(pages)
+    assert page.locator(".claims-filter output").inner_text() == f"{len(found)} of {len(claims)} claims"
+    left = [path for path, its in pages.items() if {claim.id for claim in its} & {*found}]
+    assert page.locator("#all-claims section:visible").count() == len(left)
     page.keyboard.press("Enter")  # submits nothing
     assert page.evaluate("location.search") == ""
     page.keyboard.press("Control+a")
@@ -41,7 +51,7 @@ def test_filter_by_words_by_chapter_and_by_key_with_the_keyboard(tab):
     assert shown(page) == everything
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
-    key = [claim.id for claim in CLAIMS if claim.key]
+    key = [claim.id for claim in claims if claim.key]
     assert shown(page) == key
     page.keyboard.press("Space")
     page.keyboard.press("Shift+Tab")
@@ -56,21 +66,19 @@ def test_filter_by_words_by_chapter_and_by_key_with_the_keyboard(tab):
     assert not tab.wrong
 
 
-def test_without_a_script_the_whole_table_is_there(browser, base):
+def test_without_a_script_the_whole_table_is_there(browser, base, claims):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(base + "book/claims.html")
-    assert page.locator("#all-claims tbody tr:visible").count() == len(CLAIMS)
+    assert page.locator("#all-claims tbody tr:visible").count() == len(claims)
     assert page.locator(".claims-filter").count() == 0
     context.close()
 
 
-def test_a_link_leads_to_its_claim_even_inside_a_fold(tab):
-    """The last one of the most crowded cell, from the page of all claims."""
-    page = tab.open(site.CHAPTER)
-    folded = page.locator("details.checks div.claim").last.get_attribute("id")
-    assert not page.locator(f"#{folded}").is_visible()
-    page = tab.open("book/claims.html")
+def test_a_link_leads_to_its_claim_even_inside_a_fold(tab, book):
+    """The last of a chapter, from the page of all claims."""
+    folded = parsed(book.html / site.CHAPTER).select("details.checks:not([open]) div.claim")[-1]["id"]
+    page = tab.open(site.CLAIMS, formulas=False)
     page.locator(f"a[href$='#{folded}']").click()
     page.wait_for_url(f"**/*#{folded}")
     page.wait_for_function(f"document.getElementById('{folded}').checkVisibility()")
@@ -81,10 +89,10 @@ def test_a_link_leads_to_its_claim_even_inside_a_fold(tab):
     assert not tab.wrong
 
 
-@pytest.mark.parametrize("source", site.each(NOTEBOOKS, *NOTEBOOKS[:2]))
-def test_key_claims_stand_out_the_others_are_quiet_and_figures_can_be_read(tab, book, source):
-    page = tab.open(f"{source}.html")
-    (path,) = (path for path in course.notebooks() if path.stem in source)
+@pytest.mark.parametrize("path", site.each([f"{source}.html" for source in NOTEBOOKS], *site.CHAPTERS))
+def test_key_claims_stand_out_the_others_are_quiet_and_figures_can_be_read(tab, book, path):
+    page = tab.open(path, formulas=False)
+    (path,) = (one for one in course.notebooks() if one.stem in path)
     ids = {f"claim-{claim.id.replace('.', '-')}" for claim in make_claims.collect([path])[path]}
     assert set(page.eval_on_selector_all("div.claim", "all => all.map(one => one.id)")) == ids
     assert page.locator("div.claim[style], div.claim [style]:not(mjx-container, mjx-container *)").count() == 0

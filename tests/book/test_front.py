@@ -117,7 +117,7 @@ def test_on_a_phone_the_first_figure_and_its_slider_are_on_the_first_screen(tab:
 
 @pytest.mark.parametrize("tab", [(390, "dark"), (1280, "light")], indirect=True, ids=str)
 def test_the_map_leads_to_its_pages(tab: Any) -> None:
-    page = tab.open("book/index.html")
+    page = tab.open("book/index.html", formulas=False)
     site.drawn(page)
     boxes = page.locator("svg.course-map a")
     assert boxes.count() == len(book_front.pages())

@@ -205,12 +205,12 @@ def test_a_thermometer_reads_one_for_a_posterior_and_names_the_right_key():
 def test_the_true_couplings_take_the_place_of_learned_ones():
     """With J0 in it a bare layer is naive mean field, and its error is computed from that."""
     model, this = trained("spins", "bare, naive", [0.01])
-    inputs, targets = this.batch(600, torch.Generator().manual_seed(5))
+    inputs, targets = this.batch(100, torch.Generator().manual_seed(5))
     with torch.no_grad():
         before = model(inputs)
-        found = interventions.judge(model, this, 600, torch.Generator().manual_seed(5))
+        found = interventions.judge(model, this, 100, torch.Generator().manual_seed(5))
         after = model(inputs)
-    exact = naive_mean_field(fixed_couplings().expand(600, 10, 10), inputs[..., 0].double(), on_failure="warn").m
+    exact = naive_mean_field(fixed_couplings().expand(100, 10, 10), inputs[..., 0].double(), on_failure="warn").m
     expected = (exact - targets).square().mean() / targets.square().mean()
     assert found["with J0"] == pytest.approx(expected.item(), rel=0.02)
     assert before.equal(after)

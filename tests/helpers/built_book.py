@@ -21,6 +21,17 @@ SOURCES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter i
 PAGES = [f"{source}.html" for source in SOURCES]
 NOTEBOOKS = [source for source in SOURCES if (ROOT / f"{source}.ipynb").exists()]
 
+JUPYTER_BOOK = """
+import gc, sys
+gc.set_threshold(100_000, 50, 100)
+sys.modules["rfc3987_syntax"] = None
+from jupyter_book.cli.main import main
+main()
+"""
+"""Without the grammars that :mod:`course` keeps out of every other process, and with a collector that seldom looks for garbage
+among the trees of a million nodes that the pages are.
+"""
+
 
 @dataclass(frozen=True)
 class Book:
@@ -57,7 +68,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Book:
     log, ended = place / "log.txt", place / "returncode.txt"
     with FileLock(place / "lock"):
         if not ended.exists():
-            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(ROOT)]
+            command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(ROOT)]
             options = ["-W", "-n", "--keep-going", "--path-output", str(place)]
             done = subprocess.run(command + options, capture_output=True, text=True, timeout=7200, cwd=place, check=False)
             log.write_text(done.stdout + done.stderr, encoding="utf-8")

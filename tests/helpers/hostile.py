@@ -32,6 +32,7 @@ ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": 
 ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
+ALWAYS |= {"lyapunov_exponent": ("steps", "burn_in")}
 ALWAYS |= {"compare": ("rates", "seeds", "fresh_seeds", "steps", "batch", "test", "progress")}
 ALWAYS |= {"LanguageModel": ("readout",), "examine": ("progress",)}
 ALWAYS |= {"train_one": ("steps", "batch", "test")}

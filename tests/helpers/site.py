@@ -3,12 +3,14 @@
 import contextlib
 import functools
 import http.server
+import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from helpers import browsers
@@ -17,7 +19,12 @@ from helpers.built_book import NOTEBOOKS, PAGES
 pytestmark = browsers.needed
 
 ALL_PAGES = [*PAGES, "search.html"]
-CHAPTER = f"{NOTEBOOKS[0]}.html"
+CHAPTER = "notebooks/04c_one_spin_reads_digits.html"
+"""It has all that a chapter has, and less of it than most: the first one, with most formulas, costs twice as much to open."""
+CHAPTERS = (CHAPTER, "notebooks/03b_attention_is_a_gradient_step.html")
+"""What make test looks at where two chapters may differ."""
+HEAVIEST = f"{NOTEBOOKS[0]}.html"
+"""The chapter with most formulas and pictures, for what grows with them."""
 PLAIN = "book/how_to_use.html"
 """A page without formulas and figures, for what any page would show."""
 LANDING, CLAIMS, REFERENCE = "book/index.html", "book/claims.html", "book/api/attention.html"
@@ -29,6 +36,14 @@ def each(paths: Iterable[str], *kept: str) -> list[Any]:
     """Pages as parameters: those that make test looks at, a page of each kind unless told, and the others for make test-all."""
     mine = kept or KINDS
     return [path if path in mine else pytest.param(path, marks=pytest.mark.whole) for path in paths]
+
+
+UNSET = """{
+  const place = (how) => Object.defineProperty(window, "MathJax", { configurable: true, ...how });
+  const set = (asked) => place({ value: { ...asked, startup: { typeset: false } }, writable: true });
+  place({ get: () => undefined, set });
+}"""
+"""What a page is told before it begins: set no formula. That is two thirds of what it costs to open a chapter."""
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -68,9 +83,15 @@ class Tab:
         if not request.url.startswith((self.base, "data:", "blob:", "file:")):
             self.wrong.append(f"outside: {request.url}")
 
-    def open(self, path: str) -> Any:
-        """The page when its scripts have run and its formulas are set; what the one before still fetched is not broken off."""
+    def open(self, path: str, *, formulas: bool = True) -> Any:
+        """The page when its scripts have run and its formulas are set; what the one before still fetched is not broken off.
+
+        Without formulas it shows them as they are written: for what has nothing to do with them. Pages that it leads to have
+        theirs.
+        """
         self.rest()
+        if not formulas:
+            self.page.add_init_script(f"if (location.pathname.endsWith({json.dumps(urlsplit(path).path)})) {UNSET}")
         self.page.goto(path if path.startswith("file:") else self.base + path, wait_until="load")
         self.ready()
         return self.page
@@ -117,6 +138,14 @@ def drawn(page: Any) -> None:
 
 
 ALIKE = """() => {
+  const rows = new Set(), parts = ':scope *:not(mjx-container *)';
+  for (const row of document.querySelectorAll('article tbody tr')) {
+    const told = (part) => `${part.tagName}.${part.className}(${part.getAttribute('style')}, ${part.getAttributeNames()})`;
+    const said = (part) => told(part) + Boolean(part.textContent.trim());
+    const kind = [row.closest('table'), row, ...row.querySelectorAll(parts)].map(said).join();
+    if (rows.has(kind)) row.remove();
+    rows.add(kind);
+  }
   const seen = new Set(), code = 'div.highlight pre span[class], dt.sig span[class]';
   const others = 'mjx-container, [data-live], svg, a, button, label, summary';
   for (const part of document.querySelectorAll('article *')) {
@@ -153,7 +182,8 @@ WORDS = """() => {
 def serious_faults(page: Any, *looks: Callable[[], None]) -> list[str]:
     """What axe finds serious, in each of the looks that are given. Of words and signs styled alike, one is looked at.
 
-    Alike are words inside the same elements of the same classes and inline styles, without an attribute of their own. The
+    Alike are words inside the same elements of the same classes and inline styles, without an attribute of their own, and rows
+    of tables whose elements have the same classes, styles and attributes, and words in the same places. The
     others are taken away and not put back, which would take as long again: let this be a page's last test. The contrast of
     colours takes most of the time and asks for nothing but words: it comes last, when also those of links and between formulas
     are thinned out, of which all attributes count that can have a style.

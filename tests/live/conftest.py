@@ -32,11 +32,14 @@ def _desks(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[d
 
 
 @pytest.fixture
-def desk(browser: Any, _desks: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
+def desk(
+    browser: Any, _desks: dict[str, Any], tmp_path: Path, unchecked: None, request: pytest.FixtureRequest
+) -> Iterator[Any]:
     """A desk; parametrise it indirectly with a browser context's settings. At the end nothing may have gone wrong.
 
     Its page is navigated from test to test, and so is as new. What a navigation does not take back, a clock, styles of media,
-    asks for a desk of its own: ``{"own": True}``.
+    asks for a desk of its own: ``{"own": True}``. Numbers come from attnlib as users have it: with the run-time checks of
+    shapes, which tests without a browser make, they would take up to three times as long.
     """
     from helpers.live import Desk
 

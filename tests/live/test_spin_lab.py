@@ -55,6 +55,7 @@ def test_the_exact_magnetisations_are_a_sum_over_all_states(kind, strength):
 
 @pytest.mark.sweep(1)
 @cases
+@pytest.mark.usefixtures("unchecked")
 def test_the_theories_solve_their_equations(kind, strength):
     said = SpinLab(strength, kind, seed=2).readout
     J, h = strength * couplings(kind, 2), torch.tensor(FIELDS, dtype=torch.float64)
@@ -82,6 +83,7 @@ def test_triangles_that_cannot_be_satisfied():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unchecked")
 def test_what_the_page_says_of_it():
     """Rivals: adaptive TAP right to three digits at any strength, TAP worse than none at 1.2. Friends at 2: nobody is right."""
     found = {strength: SpinLab(strength, "rivals").readout["errors"] for strength in (0.3, 0.6, 1.2, 2.0)}
@@ -91,6 +93,7 @@ def test_what_the_page_says_of_it():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unchecked")
 def test_a_theory_that_does_not_converge_shows_nothing():
     figure = SpinLab(2.0)
     said = figure.readout
@@ -104,6 +107,7 @@ def test_a_theory_that_does_not_converge_shows_nothing():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.6, 2.0])
+@pytest.mark.usefixtures("unchecked")
 def test_the_still_picture_is_drawn_from_the_same_numbers(strength):
     figure = SpinLab(strength)
     said, page = figure.readout, figure.page()

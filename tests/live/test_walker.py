@@ -68,6 +68,7 @@ def test_the_thermometer_by_hand():
                 assert said["spread"][t][h] == pytest.approx(sum(spreads).item() / 8, rel=1e-9)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_one_walks_and_the_other_does_not():
     """Over a hundred permutations; both read two hops."""
     shares = torch.tensor([[Walker(RECORD, n, image).readout["profile"] for image in drawn(100)] for n in (0, 1)]) / 8
@@ -89,6 +90,7 @@ def test_what_the_card_says_of_all_that_were_trained_is_in_the_records():
     assert {row["seed"] for row in rows if min(row["walks"]) >= 0.95} & set(right) == set(WALKS)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_heat_takes_the_walk_away_and_tied_values_keep_it_at_home():
     hot, warm, cold = (sum(Walker(image=i, steps=8, beta=b).readout["right"] for i in drawn(30)) for b in (0.25, 1.0, 4.0))
     assert hot < 0.7 * 240 < 0.97 * 240 < min(warm, cold)
@@ -96,6 +98,7 @@ def test_heat_takes_the_walk_away_and_tied_values_keep_it_at_home():
         assert sum(Walker(image=image, steps=steps, tie=True).readout["home"] for image in drawn(30)) > 0.98 * 240
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_drawn_permutations_can_be_brought_home_by_the_one_that_walks():
     """By the arrows always, by the walker in all but one in a hundred or two; by no other number of steps before."""
     found = permutations(100)

@@ -169,11 +169,16 @@ const variance = (field) => {
   return (4 * decay) / (1 + decay) ** 2;
 };
 
-/* One theory, solved: m = tanh(J m + h - V m) by steps that stay below the bound of stability. */
+/* The largest magnetisation and the largest local variance of a state. */
+const sizes = (state) => [state.slice(0, SPINS), state.slice(SPINS)].map((part) => Math.max(0, ...part.map(Math.abs)));
+
+/* One theory, solved: m = tanh(J m + h - V m) by steps that stay below the bound of stability, until each part of the state
+   moves by less than the tolerance, relative to itself or to the spins alone in their fields, where that is larger. */
 export function theory(name, J, h) {
   const squares = J.map((row) => row.map((value) => value ** 2));
   const safe = J.map((row) => sum(row.map(Math.abs)));
   let m = h.map(Math.tanh), c = h.map(variance), warm = safe, best = null;
+  const alone = sizes([...m, ...c]).map((value) => value || 1);
 
   /* V and the field of each spin. */
   const local = () => {
@@ -195,8 +200,8 @@ export function theory(name, J, h) {
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const now = local(), state = name === "adaptive" ? [...m, ...c] : m;
     const image = now.field.map(Math.tanh).concat(name === "adaptive" ? now.field.map(variance) : []);
-    const error = image.map((value, i) => value - state[i]), residual = Math.max(...error.map(Math.abs));
-    if (residual <= TOLERANCE * (1 + Math.max(...state.map(Math.abs)))) {
+    const error = image.map((value, i) => value - state[i]), left = sizes(error), size = sizes(state);
+    if (left.every((value, part) => value <= TOLERANCE * Math.max(alone[part], size[part]))) {
       best = now;
       break;
     }
