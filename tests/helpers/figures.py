@@ -987,8 +987,12 @@ def node(k: int) -> tuple[str, Any]:
     return button(re.compile(rf"^Node {k}\b"))
 
 
+def one_over(beta: float) -> str:
+    return "1" if beta > 0.999 else f"1/{float(f'{1 / beta:.3g}'):g}"
+
+
 def graph_also(shown: Any, state: State, said: State) -> None:
-    assert shown.box.locator(".sources button[aria-pressed=true]").all_inner_texts() == [str(j) for j in said["neighbours"]]
+    assert shown.box.locator(".sources button[aria-pressed=true]").all_text_contents() == [str(j) for j in said["neighbours"]]
     assert shown.box.locator(".graph button[aria-pressed=true]").all_inner_texts() == [str(state["node"])]
 
 
@@ -1015,8 +1019,7 @@ GRAPH_LAB = Row(
     apart=(press(SLIDER, "End", beta=1.0), click(node(7), node=7)),
     tab=(
         *(f"Node {k}," if [k, 3] in GRAPH["edges"] else f"Node {k}" for k in range(10)),
-        *("β: scores are multiplied by", *graph_lab.SCENES, "New numbers", "Reset"),
-        *(f"Edge from node {k} to node 3" for k in range(10)),
+        *("β: scores are multiplied by", *graph_lab.SCENES, "More", "Reset"),
     ),
     refused=BAD_GRAPHS,
     other_kinds=[("edges", 3), ("node", 1.5), ("beta", "large")],
@@ -1029,7 +1032,7 @@ GRAPH_LAB = Row(
     ],
     alt="A graph of 10 nodes",
     drives=SLIDER,
-    shows=lambda state, said: {"": state["beta"]},
+    shows=lambda state, said: {"\u03b2": one_over(state["beta"])},
     also=graph_also,
     draws=(GRAPH, "beta", [0.5 + 0.4 * wave for wave in waves()]),
     picture=".graph",
@@ -1064,7 +1067,7 @@ def spin(k: int) -> tuple[str, Any]:
 
 
 def factor_also(shown: Any, state: State, said: State) -> None:
-    joined = shown.box.locator(".ends button[aria-pressed=true]").all_inner_texts()
+    joined = shown.box.locator(".ends button[aria-pressed=true]").all_text_contents()
     node = state["node"]
     assert [int(text) for text in joined] == sorted(i + j - node for i, j in state["edges"] if node in (i, j))
     assert shown.box.locator(".graph button[aria-pressed=true]").all_inner_texts() == [str(node)]
@@ -1097,9 +1100,7 @@ FACTOR_LAB = Row(
     apart=(click(button("Step"), sweeps=3),),
     tab=(
         *(f"Spin {k}," for k in range(6)),
-        *("Step", "Run", "Start over", "Reset", *factor_lab.SCENES),
-        *(f"Edge between spins 1 and {k}" for k in range(6) if k != 1),
-        *names("Coupling of each edge, Field of the chosen spin, Damping"),
+        *("Step", "Run", "Start over", "More", "Reset", *factor_lab.SCENES, "Coupling of each edge"),
     ),
     refused=BAD_FACTORS,
     other_kinds=[("edges", 3), ("node", 1.5), ("coupling", "strong")],
@@ -1219,8 +1220,7 @@ HOP_LAB = Row(
     apart=(click(reads(1), hidden=[1]), click(button("Add a bystander"), facts=lambda facts: len(facts) == 11)),
     tab=(
         *("What colour is", "Network", *(f"the network may read fact {place}" for place in range(10))),
-        *names("Add a bystander, Another story, Reset, a hop keeps the question, Change fact, its subject, what is said"),
-        *("Down", "Inverse temperature, in training 1"),  # Up is out of use: the first fact is chosen
+        *names("Add a bystander, Another story, More, Reset"),
     ),
     refused=BAD_STORIES,
     other_kinds=[("network", 1.5), ("beta", "hot")],
