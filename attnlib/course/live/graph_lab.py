@@ -115,7 +115,7 @@ class GraphLab(LiveFigure):
         return f"A graph of {NODES} nodes. Node {self.node} gathers, with scores times {self.beta:.3g}, weights: {shares}."
 
     def still(self) -> str:
-        """The graph in a circle, the arrows to the chosen node as wide as their weights, and its neighbours' scores and weights."""
+        """The graph in a circle, its arrows to the chosen node as wide as their weights, with scores and weights beside it."""
         said = self.readout
         weight = dict(zip(said["neighbours"], said["weights"], strict=True))
         lines = ""
