@@ -66,8 +66,10 @@ class Desk:
         return self.page
 
     def show(self, row: figures.Row, *states: dict[str, Any], html: str = "", below: str = "") -> "Shown":
-        """One figure, or several of a kind below each other; the first of them."""
-        return Shown(self.open(*(lean(row, **state) for state in states), below, html=html), row)
+        """One figure, or several of a kind below each other; the first of them. What moves on arrival has arrived."""
+        page = self.open(*(lean(row, **state) for state in states), below, html=html)
+        page.locator("[data-live]").evaluate_all("boxes => boxes.forEach(box => box.figure?.arrived())")
+        return Shown(page, row)
 
     def module(self, row: figures.Row) -> Any:
         """An empty page with the figure's module imported as a widget's front end does, as ``module``."""
@@ -164,17 +166,25 @@ class Shown:
         """The figure below it."""
         return Shown(self.page, self.row, self.index + 1)
 
+    def part(self, role: str, name: Any) -> Any:
+        """A control; where it waits behind *More*, that is pressed first."""
+        part = self.box.get_by_role(role, name=name, exact=role == "button" and isinstance(name, str))
+        if name != "More" and part.count() == 0:
+            for more in self.box.get_by_role("button", name="More", exact=True).all():
+                more.click()
+        return part
+
     def slider(self, name: Any) -> Any:
-        return self.box.get_by_role("slider", name=name)
+        return self.part("slider", name)
 
     def button(self, name: Any) -> Any:
-        return self.box.get_by_role("button", name=name, exact=isinstance(name, str))
+        return self.part("button", name)
 
     def choice(self, name: str) -> Any:
-        return self.box.get_by_role("combobox", name=name)
+        return self.part("combobox", name)
 
     def tick(self, name: str) -> Any:
-        return self.box.get_by_role("checkbox", name=name)
+        return self.part("checkbox", name)
 
     def handle(self, number: int = 0) -> Any:
         """What can be taken hold of and moved."""
@@ -221,7 +231,7 @@ class Shown:
 
     def do(self, step: figures.Step, finger: bool = False) -> None:
         """A step of a reader: by a key, or by what points."""
-        part = self.box.get_by_role(step.role, name=step.name, exact=step.role == "button" and isinstance(step.name, str))
+        part = self.part(step.role, step.name)
         if step.how == "press":
             part.press(step.what)
         elif step.how == "choose":

@@ -195,6 +195,40 @@ def test_no_slider_leads_where_python_refuses(desk, row):
             assert {name: getattr(figure, name) for name in state} == state
 
 
+# What explains
+
+
+BEING_REDRAWN = {"SaddleExplorer", "CouplingsFilm"}
+EXPLAINS = pytest.mark.parametrize("row", [case for case in CASES if case.values[0].name not in BEING_REDRAWN])
+
+
+@EXPLAINS
+def test_one_slider_turns_it_and_the_rest_waits_behind_more(desk, row):
+    """And what can be tried is written below; nothing of it is done when the figure is first seen."""
+    shown = desk.show(row, {})
+    ranges = "ranges => ranges.filter((range) => range.checkVisibility()).length"
+    assert shown.box.locator("input[type=range]").evaluate_all(ranges) <= 1
+    assert "Can you \u2026" in shown.box.inner_text() or shown.box.locator(".task").count() == 1
+    assert shown.box.locator(".tasks .done").count() == 0
+
+
+@EXPLAINS
+@pytest.mark.parametrize("desk", [{"own": True}, {"own": True, "reduced_motion": "reduce"}], indirect=True, ids=["", "calm"])
+def test_it_moves_once_when_it_is_first_seen_unless_motion_is_not_wanted(desk, row, request):
+    """Frames are the test's own: half a second on its way it looks unlike what it comes to, which then stays."""
+    if row.name == "Walker":
+        pytest.skip("what moves there is the browser's own animation, which keeps no clock of a test")
+    card = desk.stopped(row, **row.start).box.locator(".card")
+    for _ in range(2):
+        card.screenshot()  # frames of the browser, in which it learns what is in sight
+    pictures = []
+    for wait in (400, 6000, 1000):
+        desk.page.clock.run_for(wait)
+        pictures.append(card.screenshot())
+    assert (pictures[0] == pictures[1]) == ("calm" in request.node.name)
+    assert pictures[1] == pictures[2]
+
+
 # Room and readers
 
 

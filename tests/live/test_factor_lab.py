@@ -91,8 +91,8 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     named = "{http://www.w3.org/2000/svg}"
     bars = [bar for bar in drawn.iter(f"{named}rect") if bar.get("fill") == "#d55e00"]
     marks = [bar for bar in drawn.iter(f"{named}rect") if bar.get("height") == "26"]
-    assert [float(bar.get("width")) for bar in bars] == pytest.approx([130 * abs(m) for m in said["believed"]], abs=0.01)
-    assert [float(mark.get("x")) for mark in marks] == pytest.approx([539 + 130 * m for m in said["exact"]], abs=0.01)
+    assert [float(bar.get("width")) for bar in bars] == pytest.approx([110 * abs(m) for m in said["believed"]], abs=0.01)
+    assert [float(mark.get("x")) for mark in marks] == pytest.approx([529 + 110 * m for m in said["exact"]], abs=0.01)
     assert len(list(drawn.iter(f"{named}path"))) == len(figure.edges) + 1
     assert html.escape(figure.alt()) in page
 

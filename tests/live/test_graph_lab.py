@@ -70,7 +70,7 @@ def test_the_still_picture_is_drawn_from_the_same_numbers(edges):
     drawn = ElementTree.fromstring(unquote(re.search(r'src="data:image/svg\+xml,([^"]*)"', page)[1]))
     named = "{http://www.w3.org/2000/svg}"
     bars = [float(bar.get("width")) for bar in drawn.iter(f"{named}rect")][1:]
-    assert bars == pytest.approx([100 * weight for weight in said["weights"]], abs=0.06)
+    assert bars == pytest.approx([130 * weight for weight in said["weights"]], abs=0.06)
     lines = [path for path in drawn.iter(f"{named}path") if path.get("stroke") == "#d55e00"]
     widths = [1 + 6 * w for j, w in zip(said["neighbours"], said["weights"]) if j != 3]
     assert sorted(float(line.get("stroke-width")) for line in lines) == pytest.approx(sorted(widths), abs=0.01)
@@ -107,7 +107,9 @@ def test_arrows_are_as_wide_as_their_weights(desk):
     widths = lab.column("line.strong, circle.strong", "stroke-width")
     assert widths == pytest.approx([1 + 6 * weight for weight in numbers["weights"]], abs=1e-6)
     assert lab.box.locator("line.faint, circle.faint").count() == sum(i != 3 for _, i in START["edges"])
-    assert lab.column("rect.weight", "width") == pytest.approx([62 * weight for weight in numbers["weights"]], abs=1e-6)
+    assert lab.column("rect.weight", "width") == pytest.approx(
+        [room * weight for room, weight in zip(lab.column("rect.room", "width"), numbers["weights"])], abs=1e-6
+    )
     for name in SCENES:
         lab.button(name).click()
         lab.is_right()

@@ -4,11 +4,14 @@ const CURVES = Object.entries(kit.constants.CURVES);
 
 const total = (values) => values.reduce((sum, value) => sum + value, 0);
 
-/* All pictures of a run and a sentence: frames of rows of weights, stored as bytes, 255 to a row. */
-export function film({ runs, sentences }, run, sentence) {
-  const text = atob(runs[run].films[sentence]), { source, target } = sentences[sentence];
+/* All pictures of a run and a sentence, or one: frames of rows of weights, stored as bytes, 255 to a row. */
+const texts = new Map();
+export function film({ runs, sentences }, run, sentence, only = null) {
+  const stored = runs[run].films[sentence], text = texts.get(stored) ?? atob(stored), { source, target } = sentences[sentence];
   const weight = (frame, i, j) => text.charCodeAt((frame * target.length + i) * source.length + j) / 255;
-  return runs[run].at.map((_, frame) => target.map((_, i) => source.map((_, j) => weight(frame, i, j))));
+  texts.set(stored, text);
+  const wanted = only === null ? runs[run].at.map((_, frame) => frame) : [only];
+  return wanted.map((frame) => target.map((_, i) => source.map((_, j) => weight(frame, i, j))));
 }
 
 /* What one picture says: the largest weight of each row, how many of these links are gold, error and entropy. */
@@ -29,10 +32,17 @@ export const frameOf = (at, step) => at.filter((recorded) => recorded <= step).l
 
 /* Every number that the figure shows. */
 export function measure({ record, run, sentence, step }) {
-  const now = record.runs[run], frame = frameOf(now.at, step), weights = film(record, run, sentence)[frame];
+  const now = record.runs[run], frame = frameOf(now.at, step), weights = film(record, run, sentence, frame)[0];
   const curves = Object.fromEntries(CURVES.map(([name]) => [name, now[name][frame]]));
   return { step: now.at[frame], weights, ...judge(weights, record.sentences[sentence].gold), ...curves };
 }
+
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Find a step at which every gold link has a row's largest weight.", ({ record, sentence }, { right }) => right === record.sentences[sentence].gold.length],
+  ["Find attention that is frozen, its entropy below 0.1 of ln T, and right in more than half of its rows.",
+    ({ record, sentence }, { right, sentence_entropy: entropy }) => entropy < 0.1 && 2 * right > record.sentences[sentence].target.length],
+];
 
 const ROWS = 280; // height of the map without its words: the player below it does not jump
 const MAP = { left: 72, top: 74, right: 26 };
@@ -90,8 +100,9 @@ function render({ model, el }) {
     kit.html("div", { class: "quiet" }, "The learning rate warms up for a twentieth of the steps and then falls: a run of 2000 "
       + "steps is not a run of 400 steps continued."),
   ];
+  const tasks = kit.challenges(CHALLENGES);
   ground.head.append(score);
-  ground.body.append(kit.layout(picture, controls, beside, "1.1fr"));
+  ground.body.append(kit.layout(picture, controls, beside, "1.1fr"), tasks.element);
 
   function pause() {
     clearInterval(playing);
@@ -182,21 +193,25 @@ function render({ model, el }) {
     if (!playing) ground.say(`${nameOf(runs[now.run])}, ${about}`);
   }
 
-  function draw() {
-    const now = kit.read(model, names), { gold } = sentences[now.sentence];
+  function draw(arriving) {
+    const now = { ...kit.read(model, names), ...arriving }, { gold } = sentences[now.sentence];
+    const [wide, width] = [picture.clientWidth, beside.clientWidth];
     readout = measure(now);
     if (shown !== `${now.run} ${now.sentence}`) films = film(now.record, now.run, now.sentence).map((one) => judge(one, gold));
     shown = `${now.run} ${now.sentence}`;
     range.max = at().length - 1;
-    slider.set(frame());
+    slider.set(frameOf(at(), now.step));
     run.set(now.run, numbered(runs.map(nameOf)));
     sentence.set(now.sentence, numbered(sentences.map(({ source }) => source.join(" "))));
-    if (picture.clientWidth > 0) map.replaceChildren(...cells(picture.clientWidth, sentences[now.sentence]));
-    if (beside.clientWidth > 0) curves.replaceChildren(...panels(beside.clientWidth, now));
+    if (wide > 0) map.replaceChildren(...cells(wide, sentences[now.sentence]));
+    if (width > 0) curves.replaceChildren(...panels(width, now));
     tell(now);
+    tasks.judge(now, readout);
   }
 
-  return kit.run({ model, el, ground, names, draw, watch: [picture], end: pause, readout: () => readout }).close;
+  return kit.run({
+    model, el, ground, names, draw, watch: [picture], end: pause, arrive: { step: 0 }, readout: () => readout, solved: tasks.solved,
+  }).close;
 }
 
 export default { render };

@@ -13,6 +13,23 @@ export function attend(x, memories, beta) {
   return { weights, attended, energy, slope: x - attended, curvature: 1 - beta * variance };
 }
 
+/* The energy alone, without a list of weights: the curve asks for it at many places. */
+function height(x, memories, beta) {
+  let top = -Infinity, total = 0;
+  for (let i = 0; i < memories.length; i += 1) top = Math.max(top, memories[i] * x);
+  for (let i = 0; i < memories.length; i += 1) total += Math.exp(beta * (memories[i] * x - top));
+  return (x * x) / 2 - top - Math.log(total) / beta;
+}
+
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Let the ball fall by a step longer than 2.", ({ step_size }, { real }) => step_size > 2 && real.at(-1) > 1e-6],
+  [
+    "Use up the bound: a fall of 0.05 or more, and at most 1 % more than is guaranteed.",
+    (_, { real, guaranteed }) => guaranteed.at(-1) >= 0.05 && real.at(-1) <= 1.01 * guaranteed.at(-1),
+  ],
+];
+
 /* Every number that the figure shows; the last state is where the next step leads. */
 export function measure({ memories, ball, beta, step_size, steps }) {
   const states = [ball], places = [];
@@ -105,14 +122,18 @@ function render({ model, el }) {
   const onward = kit.button("Take the step", () => walk(model.get("steps") + 1));
   const back = kit.button("Back", () => walk(model.get("steps") - 1));
   const chips = Object.entries(SCENES).map(([name, scene]) => ({ scene, chip: kit.button(name, () => change(scene)) }));
+  const more = kit.more(kit.html("div", { class: "row" }, sliders.beta.element, sliders.memories.element));
+  const tasks = kit.challenges(CHALLENGES);
   ground.head.append(phase);
   ground.body.append(
     kit.html("div", { class: "row chips", role: "group", "aria-label": "Scenes" }, ...chips.map(({ chip }) => chip)),
     kit.layout(plots, [
-      kit.html("div", { class: "row" }, sliders.step_size.element, sliders.beta.element, sliders.memories.element),
-      kit.html("div", { class: "row" }, onward, back, kit.button("Reset", () => change(initial)),
+      sliders.step_size.element,
+      kit.html("div", { class: "row" }, onward, back, more.button, kit.button("Reset", () => change(initial)),
         kit.html("span", { class: "quiet" }, "Drag the ball or a cross, a memory; or use the arrow keys.")),
+      more.element,
     ], side, "1.5fr"),
+    tasks.element,
   );
 
   // What the reader does
@@ -243,11 +264,15 @@ function render({ model, el }) {
     ];
   }
 
-  function draw() {
-    const now = kit.read(model, NAMES), width = plots.clientWidth;
+  let [curve, drawn] = [[], ""];
+  function draw(arriving) {
+    const now = { ...kit.read(model, NAMES), ...arriving }, width = plots.clientWidth, wide = bars.clientWidth;
     readout = measure(now);
-    const curve = Array.from({ length: 193 }, (_, i) => -SIGHT + (i * SIGHT) / 96)
-      .map((x) => [x, attend(x, now.memories, now.beta).energy]);
+    const key = JSON.stringify([now.memories, now.beta]);
+    if (key !== drawn) {
+      drawn = key;
+      curve = Array.from({ length: 193 }, (_, i) => -SIGHT + (i * SIGHT) / 96).map((x) => [x, height(x, now.memories, now.beta)]);
+    }
     if (width > 0) {
       frame = scales(width, curve, now);
       const x = gliding ? gliding.now : readout.states[now.steps], inside = kit.svg("clipPath", { id: "inside" });
@@ -266,9 +291,10 @@ function render({ model, el }) {
         ...names(now),
       );
       arrange(now.memories, x, attend(x, now.memories, now.beta).energy);
-      bars.replaceChildren(...falls(bars.clientWidth));
+      bars.replaceChildren(...falls(wide));
     }
     tell(now);
+    tasks.judge(now, readout);
   }
 
   /* The memories' weights below them, where there is room, and what has left the picture. */
@@ -341,7 +367,8 @@ function render({ model, el }) {
   }
 
   const { redraw, close } = kit.run({
-    model, el, ground, names: NAMES, draw, watch: [plots], readout: () => readout, end: () => glide.stop(),
+    model, el, ground, names: NAMES, draw, watch: [plots], arrive: { step_size: 0 }, readout: () => readout, solved: tasks.solved,
+    end: () => glide.stop(),
   });
   return close;
 }

@@ -32,6 +32,7 @@ function couplings(own, share) {
 }
 
 const felt = new Float64Array(SPINS), spins = new Float64Array(SPINS), flat = new Float64Array(SPINS * SPINS);
+const tree = new Float64Array(STATES);
 
 /* Exact means over all states. Each differs from the one before in one spin, so that its exponent changes by twice that spin's
    field. No exponent passes 200, so that weights need no scale. */
@@ -50,12 +51,18 @@ export function enumerate(J, h) {
   for (let state = 1; ; state += 1) {
     const weight = Math.exp(exponent);
     total += weight;
-    for (let i = 0; i < SPINS; i += 1) m[i] += weight * spins[i];
+    tree[(state - 1) ^ ((state - 1) >> 1)] = weight; // Gray's code: the spins that are up
     if (state === STATES) break;
     const turn = 31 - Math.clz32(state & -state), change = -2 * spins[turn];
     exponent += change * felt[turn];
     spins[turn] += change;
     for (let j = 0; j < SPINS; j += 1) felt[j] += change * flat[turn * SPINS + j];
+  }
+  for (let i = SPINS - 1, size = STATES / 2; i >= 0; i -= 1, size /= 2) { // sum out the last spin, and so on
+    for (let state = 0; state < size; state += 1) {
+      m[i] += tree[state + size] - tree[state];
+      tree[state] += tree[state + size];
+    }
   }
   return Array.from(m, (sum) => sum / total);
 }
@@ -125,16 +132,12 @@ const STYLE = `
 .here { stroke: var(--ink); stroke-dasharray: 4 3; }
 .side svg { width: 100%; }
 .steps { stroke-width: 3; }
-.tasks { margin-top: 10px; }
 .legend { font-size: 12.5px; margin: 4px 0 0; }
-ol { display: grid; font-size: 13px; gap: 2px; list-style: none; margin: 4px 0 0; padding: 0; }
-ol li::before { content: "\u25cb"; display: inline-block; width: 18px; }
-ol li.done::before { color: var(--c); content: "\u2713"; font-weight: 700; }
 .reading .phase::before { background: var(--a); }
 `;
 
 function render({ model, el }) {
-  const ground = kit.card(el, "Context lab", STYLE), initial = kit.read(model, NAMES), solved = new Set();
+  const ground = kit.card(el, "Context lab", STYLE), initial = kit.read(model, NAMES);
   let [readout, known, gliding] = [null, "", null];
 
   const phase = kit.html("span", { class: "phase" });
@@ -150,7 +153,7 @@ function render({ model, el }) {
   });
   const chips = Object.entries(SCENES).map(([name, scene]) => ({ scene, chip: kit.button(name, () => turn(scene)) }));
   const next = (name) => () => change({ [name]: (model.get(name) + 1) % (LAST_DRAW + 1) });
-  const tasks = CHALLENGES.map(([words]) => kit.html("li", {}, words));
+  const tasks = kit.challenges(CHALLENGES);
   ground.head.append(phase);
   ground.body.append(
     kit.html("div", { class: "row chips", role: "group", "aria-label": "Sentences that set the figure" }, ...chips.map(({ chip }) => chip)),
@@ -159,7 +162,7 @@ function render({ model, el }) {
       kit.html("div", { class: "row" }, kit.button("Another context", next("context")), kit.button("Other fields", next("field")),
         kit.button("Reset", () => turn(initial))),
     ], side, "1.15fr"),
-    kit.html("div", { class: "tasks" }, kit.html("b", {}, "Can you \u2026"), kit.html("ol", {}, ...tasks)),
+    tasks.element,
   );
 
   // What the reader does
@@ -259,12 +262,7 @@ function render({ model, el }) {
     rows.ahead.set("", told.length ? `best that is ${told.join("; ")}` : `none below \u03bb = ${now.record.at[0]}`);
     share.set(now.share);
     for (const { scene, chip } of chips) chip.setAttribute("aria-pressed", String(scene.share === now.share));
-    CHALLENGES.forEach(([, done], i) => {
-      if (solved.has(i) || !done(now, readout)) return;
-      solved.add(i);
-      tasks[i].classList.add("done");
-      tasks[i].append(kit.html("span", { class: "hidden" }, " (done)"));
-    });
+    tasks.judge(now, readout);
     const misses = `The best blind answer misses ${percent(error)} of the variance of the means`;
     drawing.setAttribute("aria-label", `Ten spins: what their tokens say, their couplings and their exact means. ${misses}`);
     chart.setAttribute("aria-label", `Errors of trained networks by lambda. At ${share.element.querySelector("b").textContent}: ${told.join(", ") || "none"}`);
@@ -282,21 +280,10 @@ function render({ model, el }) {
     if (fresh) tell(now);
   }
 
-  /* On arrival the couplings pass once from the fixed ones to those of lambda. */
-  const arrival = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-    arrival.disconnect();
-    pass(LEAST, model.get("share"), 1.5);
-  }, { threshold: 0.6 });
-
   const { redraw, close } = kit.run({
     model, el, ground, names: NAMES, draw, watch: [picture, side], readout: () => readout,
-    end() {
-      glide.stop();
-      arrival.disconnect();
-    },
+    end: () => glide.stop(), arrive: () => pass(LEAST, model.get("share"), 1.5), // On arrival the couplings pass once from the fixed ones to those of lambda.
   });
-  arrival.observe(drawing);
   return close;
 }
 

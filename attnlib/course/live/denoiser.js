@@ -387,21 +387,10 @@ function render({ model, el }) {
     tell(now);
   }
 
-  /* On arrival the query goes its way once. */
-  const seen = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-    seen.disconnect();
-    roll(0, model.get("steps"), 0.6);
-  }, { threshold: 0.6 });
-
   const { redraw, close } = kit.run({
     model, el, ground, names: NAMES, draw, watch: [plane, side, gauge], readout: () => readout,
-    end() {
-      glide.stop();
-      seen.disconnect();
-    },
+    end: () => glide.stop(), arrive: () => roll(0, model.get("steps"), 0.6), // On arrival the query goes its way once.
   });
-  seen.observe(plane);
   return close;
 }
 

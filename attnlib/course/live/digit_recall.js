@@ -3,7 +3,12 @@
 const { SIDE, PIXELS, DEGREES } = kit.constants;
 const SCALE = 2 ** Math.ceil(Math.log2(PIXELS + 2));
 
-export const spins = (picture) => [...picture].flatMap((digit) => [8, 4, 2, 1].map((bit) => (parseInt(digit, 16) & bit ? 1 : -1)));
+const parsed = new Map();
+export function spins(picture) {
+  if (parsed.size > 500) parsed.clear();
+  if (!parsed.has(picture)) parsed.set(picture, [...picture].flatMap((digit) => [8, 4, 2, 1].map((bit) => (parseInt(digit, 16) & bit ? 1 : -1))));
+  return [...parsed.get(picture)];
+}
 
 export function written(state) {
   const nibble = (from) => [8, 4, 2, 1].reduce((sum, bit, i) => sum + (state[from + i] > 0 ? bit : 0), 0);
@@ -96,6 +101,16 @@ export function after(visits, whole, { patterns, stored, digit, cue }) {
 /* Every number that the figure shows. */
 export const measure = (now, whole = recall(now)) => ({ ...whole, ...after(now.visits, whole, now) });
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+const rested = ({ visits }, { sweeps }) => sweeps > 0 && visits >= PIXELS * sweeps;
+export const CHALLENGES = [
+  [
+    "Recall a digit from its upper half, with ten pictures stored or more.",
+    (now, said) => rested(now, said) && now.stored >= 10 && said.found === now.digit && now.cue === now.patterns[now.digit].slice(0, 8).padEnd(16, "0"),
+  ],
+  ["Let a recall come to rest in a shape that nobody stored.", (now, said) => rested(now, said) && said.found < 0 && said.negative < 0],
+];
+
 const STYLE = `
 .digit {
   aspect-ratio: 1; border: 1px solid var(--rule); display: grid; grid-template: repeat(8, 1fr) / repeat(8, 1fr);
@@ -160,12 +175,14 @@ function render({ model, el }) {
   const visits = kit.slider({ label: "Visits", min: 0, max: PIXELS, change: (value) => move({ visits: value }) });
   const rules = DEGREES.map((degree) => ({ degree, chip: kit.button(RULES[degree], () => begin({ degree })) }));
   const picture = kit.html("div", { class: "picture" }, digit, kit.html("div", { class: "row buttons" }, play, ...damage));
+  const fold = kit.more(visits.element, kit.html("div", { class: "row buttons" }, more[0])), tasks = kit.challenges(CHALLENGES);
   ground.head.append(phase);
   ground.body.append(kit.layout(picture, [
-    kit.html("div", { class: "row" }, stored.element, visits.element),
+    stored.element,
     kit.html("div", { class: "row buttons", role: "group", "aria-label": "Reward of a match" }, ...rules.map(({ chip }) => chip)),
-    kit.html("div", { class: "row buttons" }, ...more),
-  ], kit.html("div", {}, kit.html("div", { class: "quiet" }, words), gallery, plot, list), "0.7fr"));
+    kit.html("div", { class: "row buttons" }, fold.button, ...more.slice(1)),
+    fold.element,
+  ], kit.html("div", {}, kit.html("div", { class: "quiet" }, words), gallery, plot, list), "0.7fr"), tasks.element);
 
   // What the reader does
 
@@ -269,8 +286,10 @@ function render({ model, el }) {
 
   // What the figure shows
 
+  const looks = [];
   function arrange(state) {
     const { patterns } = state;
+    looks.length = Math.min(looks.length, state.stored);
     while (gallery.children.length > state.stored) gallery.lastChild.remove();
     while (gallery.children.length < state.stored) {
       const index = gallery.children.length, ink = spins(patterns[index]);
@@ -283,7 +302,9 @@ function render({ model, el }) {
       ));
     }
     readout.overlaps.forEach((overlap, i) => {
-      const button = gallery.children[i], { style } = button.querySelector("i");
+      const button = gallery.children[i], { style } = button.querySelector("i"), look = `${overlap} ${i === state.digit}`;
+      if (looks[i] === look) return;
+      looks[i] = look;
       button.setAttribute("aria-label", `picture ${i}, overlap ${kit.numeral(overlap)}`);
       button.setAttribute("aria-pressed", String(i === state.digit));
       button.classList.toggle("same", overlap === 1);
@@ -292,12 +313,15 @@ function render({ model, el }) {
     });
   }
 
+  const dots = [];
   function ink(state) {
     const shown = spins(readout.picture), meant = spins(state.patterns[state.digit]);
     const visited = state.visits > 0 && state.visits < total() ? readout.orders[Math.floor((state.visits - 1) / PIXELS)] : null;
     const here = visited ? visited[(state.visits - 1) % PIXELS] : -1;
     pixels.forEach((pixel, k) => {
-      const wrong = shown[k] !== meant[k];
+      const wrong = shown[k] !== meant[k], look = `${shown[k]} ${wrong} ${k === here}`;
+      if (dots[k] === look) return;
+      dots[k] = look;
       pixel.setAttribute("aria-pressed", String(shown[k] > 0));
       pixel.setAttribute("aria-label", `row ${Math.floor(k / SIDE) + 1}, column ${(k % SIDE) + 1}${wrong ? ", wrong" : ""}`);
       pixel.className = `${wrong ? "wrong" : ""}${k === here ? " here" : ""}`;
@@ -342,11 +366,11 @@ function render({ model, el }) {
     if (!show.running()) ground.say(told);
   }
 
-  function draw() {
-    const state = now(), started = JSON.stringify({ ...state, visits: 0 });
+  function draw(arriving) {
+    const state = { ...now(), ...arriving }, width = plot.clientWidth, started = JSON.stringify({ ...state, visits: 0 });
     if (started !== key) [key, whole] = [started, recall(state)];
     readout = measure(state, whole);
-    const at = Math.min(state.visits, total()), width = plot.clientWidth;
+    const at = Math.min(state.visits, total());
     ink(state);
     arrange(state);
     if (width > 0) plot.replaceChildren(...fall(width, at));
@@ -356,10 +380,19 @@ function render({ model, el }) {
     visits.set(at);
     play.textContent = show.running() ? "Pause" : at && at === total() ? "Recall again" : "Recall";
     for (const { degree, chip } of rules) chip.setAttribute("aria-pressed", String(degree === state.degree));
+    tasks.judge(state, readout);
+  }
+
+  /* On arrival the picture is spoiled, pixel by pixel. */
+  function spoiling(share, cue) {
+    const picture = spins(cue), clean = spins(meant()), off = picture.flatMap((spin, k) => (spin === clean[k] ? [] : [k]));
+    for (const k of off.slice(Math.round(share * off.length))) picture[k] = clean[k];
+    return written(picture);
   }
 
   const { redraw, close } = kit.run({
-    model, el, ground, names: NAMES, draw, watch: [plot], readout: () => readout, end: () => show.stop(),
+    model, el, ground, names: NAMES, draw, watch: [plot], arrive: { cue: spoiling }, readout: () => readout, solved: tasks.solved,
+    end: () => show.stop(),
   });
   return close;
 }

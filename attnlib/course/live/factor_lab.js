@@ -72,21 +72,35 @@ const STYLE = `
 }
 .graph { height: 290px; position: relative; }
 .graph svg { height: 290px; left: 0; position: absolute; top: 0; width: 100%; }
-.graph button { border-radius: 50%; font-weight: 600; height: 34px; margin: -17px 0 0 -17px; min-height: 34px; padding: 0; position: absolute; width: 34px; }
-.graph button[aria-pressed="true"] { background: var(--a); border-color: var(--a); color: var(--ground); }
+.graph button { border-radius: 50%; font-weight: 600; height: 36px; margin: -18px 0 0 -18px; min-height: 36px; padding: 0; position: absolute; width: 36px; }
+.graph button { background: color-mix(in srgb, var(--sign) calc(70% * var(--size)), var(--field)); }
+.graph button[aria-pressed="true"] { border: 3px solid var(--ink); }
 .wire { stroke: var(--rule); stroke-width: 1.5; }
 .box { fill: var(--quiet); }
 .plus { fill: var(--b); stroke: var(--b); }
 .minus { fill: var(--a); stroke: var(--a); }
 .belief { stroke: none; }
 .exact { fill: var(--ink); }
-.middle { stroke: var(--rule); }
 .ends button { min-width: 32px; padding: 4px 6px; }
 .chips button[aria-pressed="true"], .ends button[aria-pressed="true"] { background: var(--tint); border-color: var(--accent); font-weight: 600; }
+.go { background: var(--accent); color: var(--ground); font-weight: 600; }
 `;
 
 const NAMES = ["edges", "fields", "coupling", "damping", "sweeps", "node"];
-const HEIGHT = 290, RING = 108, ROUND = 17, LINE = 30;
+const HEIGHT = 290, RING = 104, ROUND = 18, LINE = 32, CHART = { left: 46, top: 44, right: 84 };
+
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Step until all six bars meet their marks.", ({ edges }, { error }) => edges.length >= SPINS - 1 && error < 1e-6],
+  [
+    "Close one loop, and let the beliefs come to rest 0.1 from an exact average, or further.",
+    (_, { loops: closed, change, error }) => closed === 1 && change < SETTLED && error >= 0.1,
+  ],
+  [
+    "Join everyone with a coupling of \u22120.5 or below, and bring the messages to rest.",
+    ({ edges, coupling }, { change }) => edges.length === (SPINS * (SPINS - 1)) / 2 && coupling <= -0.5 && change < SETTLED,
+  ],
+];
 
 function render({ model, el }) {
   const ground = kit.card(el, "Messages on a factor graph", STYLE), initial = kit.read(model, NAMES);
@@ -101,7 +115,7 @@ function render({ model, el }) {
   const arrows = kit.svg("svg", { role: "img" });
   const places = spins.map((i) => kit.html("button", { type: "button", onclick: () => change({ node: i }) }, String(i)));
   const graph = kit.html("div", { class: "graph" }, arrows, ...places);
-  const bars = kit.svg("svg", { role: "img", width: "100%", height: 30 + LINE * SPINS }), beside = kit.html("div", {}, bars);
+  const bars = kit.svg("svg", { role: "img", width: "100%", height: CHART.top + LINE * SPINS + 24 }), beside = kit.html("div", {}, bars);
   const picture = kit.html("div", { class: "picture" }, graph, beside), side = kit.html("div", { class: "side" });
   const signed = (value) => kit.numeral(value, 2);
   const strength = kit.slider({ label: "Coupling of each edge", min: -REACH, max: REACH, step: 0.05, format: signed, change: (value) => anew({ coupling: value }) });
@@ -123,23 +137,28 @@ function render({ model, el }) {
     return running.start();
   };
   const stepping = kit.button("Step", () => (running.stop(), step())), going = kit.button("Run", go);
+  stepping.className = "go";
   const begin = kit.button("Start over", () => anew({})), reset = kit.button("Reset", () => (running.stop(), change(initial)));
   const chips = Object.entries(SCENES).map(([name, edges]) => ({ edges, chip: kit.button(name, () => anew({ edges })) }));
   const ends = spins.map((j) => kit.html("button", { type: "button", onclick: () => flip(j) }, String(j)));
-  const said = kit.html("span", {});
+  const said = kit.html("span", {}), tasks = kit.challenges(CHALLENGES);
+  const more = kit.more(
+    kit.html("div", { class: "row ends", role: "group", "aria-label": "Edges of the chosen spin" }, said, ...ends),
+    kit.html("div", { class: "row" }, pull.element, keep.element),
+  );
   const rows = {
     sweeps: kit.reading("Sweeps"),
-    change: kit.reading("Next sweep changes a message by"),
+    change: kit.reading("The next one changes a message by"),
     error: kit.reading("Largest error of a belief"),
   };
-  side.append(kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)));
+  side.append(kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)), tasks.element);
   ground.head.append(phase);
   ground.body.append(
     kit.layout(picture, [
-      kit.html("div", { class: "row", role: "group", "aria-label": "Sweeps" }, stepping, going, begin, reset),
+      kit.html("div", { class: "row", role: "group", "aria-label": "Sweeps" }, stepping, going, begin, more.button, reset),
       kit.html("div", { class: "row chips", role: "group", "aria-label": "Graphs" }, ...chips.map(({ chip }) => chip)),
-      kit.html("div", { class: "row ends", role: "group", "aria-label": "Edges of the chosen spin" }, said, ...ends),
-      kit.html("div", { class: "row" }, strength.element, pull.element, keep.element),
+      kit.html("div", { class: "row" }, strength.element),
+      more.element,
     ], side),
   );
 
@@ -151,9 +170,10 @@ function render({ model, el }) {
     anew({ edges: next.sort((a, b) => a[0] - b[0] || a[1] - b[1]) });
   }
 
-  const spot = (middle, k) => {
+  const text = (kind, x, y, words, anchor = "start") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
+  const spot = (middle, k, radius = RING) => {
     const angle = (2 * Math.PI * k) / SPINS - Math.PI / 2;
-    return [middle + RING * Math.cos(angle), HEIGHT / 2 + RING * Math.sin(angle)];
+    return [middle + radius * Math.cos(angle), HEIGHT / 2 + radius * Math.sin(angle)];
   };
 
   /* The message from one spin to another: an arrow in the second half of their edge, as wide as the field it stands for. */
@@ -167,34 +187,48 @@ function render({ model, el }) {
     return [kit.svg("path", { class: `message ${field < 0 ? "minus" : "plus"}`, d: `M${corners.map((point) => point.map((size) => size.toFixed(1))).join("L")}Z`, "fill-opacity": 0.85 })];
   }
 
+  /* Spins on a ring, as full of colour as their beliefs are sure; outside of it the fields that pull at them. */
   function ring(now) {
     const middle = graph.clientWidth / 2, at = spins.map((k) => spot(middle, k));
     for (const k of spins) {
-      places[k].style.left = `${at[k][0]}px`;
-      places[k].style.top = `${at[k][1]}px`;
+      const { style } = places[k], m = readout.believed[k];
+      style.left = `${at[k][0]}px`;
+      style.top = `${at[k][1]}px`;
+      style.setProperty("--sign", `var(--${m < 0 ? "a" : "b"})`);
+      style.setProperty("--size", Math.abs(m).toFixed(3));
       places[k].setAttribute("aria-pressed", String(k === now.node));
-      places[k].setAttribute("aria-label", `Spin ${k}, belief ${kit.numeral(readout.believed[k])}, exact ${kit.numeral(readout.exact[k])}`);
+      places[k].setAttribute("aria-label", `Spin ${k}, belief ${kit.numeral(m)}, exact ${kit.numeral(readout.exact[k])}`);
     }
+    const pulls = spins.filter((k) => now.fields[k] !== 0).map((k) => {
+      const [x, y] = spot(middle, k, RING + 24), side = Math.abs(x - middle) < 1 ? "middle" : x < middle ? "end" : "start";
+      return text("word", x, y + (side === "middle" ? Math.sign(y - HEIGHT / 2) * 5 + 4 : 4), `field ${kit.numeral(now.fields[k])}`, side);
+    });
     return [
       ...now.edges.map(([i, j]) => kit.svg("line", { class: "wire", x1: at[i][0], y1: at[i][1], x2: at[j][0], y2: at[j][1] })),
       ...now.edges.flatMap(([i, j], e) => [...arrow(at[i], at[j], readout.messages[e][0]), ...arrow(at[j], at[i], readout.messages[e][1])]),
       ...now.edges.map(([i, j]) => kit.svg("rect", { class: "box", x: (at[i][0] + at[j][0]) / 2 - 5, y: (at[i][1] + at[j][1]) / 2 - 5, width: 10, height: 10 })),
+      ...pulls,
     ];
   }
 
-  /* A bar for each belief, from the middle, and a mark for the exact average. */
+  /* A bar for each belief, from the middle, a mark for the exact average, and both in numbers. */
   function lines(width) {
-    const left = 28, middle = (left + width) / 2, reach = (width - left) / 2 - 4;
-    const text = (kind, x, y, words, anchor = "start") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
+    const { left, top, right } = CHART, { toX, axes } = kit.plot({
+      left, top, width: width - left - right, height: LINE * SPINS, y: { from: 0, to: 1, ticks: [] },
+      x: { from: -1, to: 1, ticks: [-1, 0, 1], format: (value) => kit.numeral(value, 0) },
+    });
     return [
-      text("name", 0, 12, "belief (bar), exact average (mark)"),
-      kit.svg("line", { class: "middle", x1: middle, x2: middle, y1: 22, y2: 26 + LINE * SPINS }),
+      text("name", 0, 12, "average of each spin"), text("", 0, 30, "bar: belief, black mark: exact"),
+      text("", width - 44, 38, "belief", "end"), text("", width, 38, "exact", "end"),
+      ...[-1, -0.5, 0, 0.5, 1].map((value) => kit.svg("line", { class: value ? "grid" : "zero", x1: toX(value), x2: toX(value), y1: top, y2: top + LINE * SPINS })),
+      ...axes(),
       ...spins.flatMap((k) => {
-        const m = readout.believed[k], top = 28 + LINE * k;
+        const m = readout.believed[k], exact = readout.exact[k], y = top + LINE * k + 6, middle = y + 14;
         return [
-          text("word", 4, top + 15, String(k)),
-          kit.svg("rect", { class: `belief ${m < 0 ? "minus" : "plus"}`, x: middle + reach * Math.min(m, 0), y: top, width: reach * Math.abs(m), height: 20 }),
-          kit.svg("rect", { class: "exact", x: middle + reach * readout.exact[k] - 1.5, y: top - 3, width: 3, height: 26 }),
+          text("word", 0, middle, `spin ${k}`),
+          kit.svg("rect", { class: `belief ${m < 0 ? "minus" : "plus"}`, x: Math.min(toX(m), toX(0)), y, width: Math.abs(toX(m) - toX(0)), height: 20 }),
+          kit.svg("rect", { class: "exact", x: toX(exact) - 1.5, y: y - 3, width: 3, height: 26 }),
+          text("word", width - 44, middle, kit.numeral(m), "end"), text("word", width, middle, kit.numeral(exact), "end"),
         ];
       }),
     ];
@@ -206,8 +240,8 @@ function render({ model, el }) {
     phase.textContent = now.sweeps === MOST_SWEEPS && !rest ? "no rest" : state;
     ground.body.classList.toggle("frozen", rest);
     rows.sweeps.set(`${now.sweeps}`, `of ${MOST_SWEEPS} at most`);
-    rows.change.set(kit.numeral(moving, 4), "a probability");
-    rows.error.set(kit.numeral(error, 4), closed ? `${closed} loop${closed > 1 ? "s" : ""} in the graph` : "no loop: a tree ends exact");
+    rows.change.set(kit.numeral(moving, 4), "as a probability; 0 is rest");
+    rows.error.set(kit.numeral(error, 3), closed ? `${closed} loop${closed > 1 ? "s" : ""} in the graph` : "no loop: a tree ends exact");
     said.textContent = `Spin ${now.node} is joined to`;
     for (const j of spins) {
       const joined = now.edges.some(([a, b]) => a === Math.min(j, now.node) && b === Math.max(j, now.node));
@@ -226,15 +260,19 @@ function render({ model, el }) {
     ground.say(`${told}.`);
   }
 
-  function draw() {
-    const now = kit.read(model, NAMES);
+  function draw(arriving) {
+    const now = { ...kit.read(model, NAMES), ...arriving };
     readout = measure(now);
     if (graph.clientWidth > 0) arrows.replaceChildren(...ring(now));
     if (beside.clientWidth > 0) bars.replaceChildren(...lines(beside.clientWidth));
     tell(now);
+    if (now.sweeps) tasks.judge(now, readout);
   }
 
-  return kit.run({ model, el, ground, names: NAMES, draw, watch: [graph, beside], end: running.stop, readout: () => readout }).close;
+  return kit.run({
+    model, el, ground, names: NAMES, draw, watch: [graph, beside], end: running.stop, arrive: { fields: spins.map(() => 0) },
+    readout: () => readout, solved: tasks.solved,
+  }).close;
 }
 
 export default { render };

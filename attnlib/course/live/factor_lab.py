@@ -134,7 +134,7 @@ class FactorLab(LiveFigure):
         )
 
     def still(self) -> str:
-        """The graph in a circle, and for each spin a bar for its belief with a mark for the exact average."""
+        """The graph in a circle, and for each spin a bar for its belief, a mark for the exact average, and both in numbers."""
         said = self.readout
         lines = "".join(
             f'<path d="M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"/>'
@@ -149,10 +149,15 @@ class FactorLab(LiveFigure):
             for x, y in [_spot(k)]
         )
         bars = "".join(
-            f'<text x="380" y="{64 + 36 * k}">{k}</text>'
-            f'<rect x="{540 + 130 * min(m, 0):.2f}" y="{50 + 36 * k}" width="{130 * abs(m):.2f}" height="18" fill="#d55e00"/>'
-            f'<rect x="{539 + 130 * true:.2f}" y="{46 + 36 * k}" width="3" height="26" fill="#1d2733"/>'
+            f'<text x="350" y="{64 + 36 * k}">spin {k}</text>'
+            f'<rect x="{530 + 110 * min(m, 0):.2f}" y="{50 + 36 * k}" width="{110 * abs(m):.2f}" height="18" fill="#d55e00"/>'
+            f'<rect x="{529 + 110 * true:.2f}" y="{46 + 36 * k}" width="3" height="26" fill="#1d2733"/>'
+            f'<text x="668" y="{64 + 36 * k}" text-anchor="end">{_signed(m)}</text>'
+            f'<text x="712" y="{64 + 36 * k}" text-anchor="end">{_signed(true)}</text>'
             for k, (m, true) in enumerate(zip(said["believed"], said["exact"], strict=True))
+        )
+        axis = "".join(
+            f'<text x="{530 + 110 * m}" y="280" text-anchor="middle">{_signed(m, 0)}</text>' for m in (-1.0, 0.0, 1.0)
         )
         texts = (
             f"After {self.sweeps} sweeps the beliefs (bars) are up to {said['error']:.3f} from the exact averages (marks).",
@@ -161,7 +166,8 @@ class FactorLab(LiveFigure):
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 350" width="720" height="350" '
             'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="350" rx="12" fill="#fcfcfa"/>'
-            f'<text x="380" y="26">average of each spin</text><path d="M540 40V260" stroke="#a8b0ba"/>'
+            '<text x="350" y="26">average of each spin</text><text x="668" y="26" text-anchor="end">belief</text>'
+            f'<text x="712" y="26" text-anchor="end">exact</text><path d="M530 40V264" stroke="#a8b0ba"/>{axis}'
             f'<g stroke="#a8b0ba" stroke-width="2">{lines}</g>{dots}{bars}'
             + "".join(f'<text x="20" y="{306 + 22 * i}">{text}</text>' for i, text in enumerate(texts))
             + "</svg>"
@@ -204,6 +210,10 @@ def loops(edges: Sequence[Sequence[int]]) -> int:
             extra += 1
         group = [group[i] if g == group[j] else g for g in group]
     return extra
+
+
+def _signed(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}".replace("-", "\u2212")
 
 
 def _average(tables: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ const { html, numeral, store, svg } = kit;
 const SIZE = 200, TILE = 20, LEVELS = 22, ARROWS = 15;
 
 /* A place of the grid along an axis, from -3 to 3. */
+const GAP = (2 * EDGE) / (SIZE - 1);
 const along = (index) => -EDGE + (2 * EDGE * index) / (SIZE - 1);
 
 const distance = ([a, b], [x, y]) => Math.hypot(a - x, b - y);
@@ -166,15 +167,18 @@ export function basins(memories, beta, heights, into = new Int16Array(SIZE * SIZ
   const label = (column, row) => {
     const at = row * SIZE + column;
     if (into[at] >= 0) return into[at];
-    let [x, y] = [along(column), along(row)], found = -1;
+    let x = along(column), y = along(row), found = -1;
     for (let step = 0; step < 200 && found < 0; step += 1) {
       const across = (x + EDGE) / cell, up = (y + EDGE) / cell;
       const i = Math.max(1, Math.min(Math.floor(across), last - 2)), j = Math.max(1, Math.min(Math.floor(up), last - 2));
       const dx = slope(SLOPES[0], j * SIZE + i, across - i, up - j), dy = slope(SLOPES[1], j * SIZE + i, across - i, up - j);
-      [x, y] = [x - dx, y - dy];
-      const far = Math.hypot(dx, dy);
+      x -= dx;
+      y -= dy;
+      const far = Math.sqrt(dx * dx + dy * dy);
       if (far > 0.03 * unit) continue;
-      found = places.findIndex((place) => distance(place, [x, y]) < 0.05 * unit);
+      for (let k = 0; k < places.length && found < 0; k += 1) {
+        if ((places[k][0] - x) ** 2 + (places[k][1] - y) ** 2 < (0.05 * unit) ** 2) found = k;
+      }
       const end = found < 0 && far < 0.01 * unit && step % 4 === 0 ? polish([x, y], memories, beta, unit) : null;
       if (end) found = places.findIndex((place) => distance(place, end) < 1e-4 * unit);
       if (end && found < 0) found = places.push(end) - 1;
@@ -282,9 +286,9 @@ const TABLE = Float32Array.from({ length: 4096 }, (_, at) => bend((at + 0.5) / 4
 
 function range(heights) {
   let [low, high] = [Infinity, -Infinity];
-  for (const height of heights) {
-    if (height < low) low = height;
-    if (height > high) high = height;
+  for (let i = 0; i < heights.length; i += 1) {
+    if (heights[i] < low) low = heights[i];
+    if (heights[i] > high) high = heights[i];
   }
   return [low, high];
 }
@@ -302,25 +306,34 @@ function paint(context, heights, [low, high], colours, labels, image) {
   context.putImageData(image, 0, 0);
 }
 
-/* Contours as lines, for the pen: in each cell of the grid a level crosses two sides, or all four. */
+/* Contours as lines, for the pen: in each cell of every second point of the grid a level crosses two sides, or all four. */
 function contours(pen, heights, [low, high], side) {
-  const cell = side / (SIZE - 1), scale = 4095.99 / (high - low || 1);
-  const levels = Array.from({ length: LEVELS }, (_, i) => low + unbend(i / LEVELS) * (high - low));
-  const band = Uint8Array.from(heights, (height) => TABLE[(height - low) * scale | 0] * LEVELS);
+  const cell = (2 * side) / (SIZE - 1), scale = 4095.99 / (high - low || 1), half = SIZE / 2;
+  const levels = Array.from({ length: LEVELS }, (_, i) => low + unbend(i / LEVELS) * (high - low)), band = new Uint8Array(half * half);
+  for (let row = 0; row < half; row += 1) {
+    for (let column = 0; column < half; column += 1) {
+      band[row * half + column] = TABLE[(heights[2 * (row * SIZE + column)] - low) * scale | 0] * LEVELS;
+    }
+  }
+  let begun = false;
+  const point = (x, y) => {
+    if (begun) pen.lineTo(x, y);
+    else pen.moveTo(x, y);
+    begun = !begun;
+  };
   const share = (one, two, level) => Math.max(0, Math.min(1, (level - one) / (two - one)));
-  for (let row = 0; row < SIZE - 1; row += 1) {
-    for (let column = 0; column < SIZE - 1; column += 1) {
-      const at = row * SIZE + column, [a, b, c, d] = [band[at], band[at + 1], band[at + SIZE + 1], band[at + SIZE]];
+  for (let row = 0; row < half - 1; row += 1) {
+    for (let column = 0; column < half - 1; column += 1) {
+      const at = row * half + column, a = band[at], b = band[at + 1], c = band[at + half + 1], d = band[at + half];
       if (a === b && b === c && c === d) continue;
-      const [p, q, r, s] = [heights[at], heights[at + 1], heights[at + SIZE + 1], heights[at + SIZE]];
-      const x = column * cell, y = side - row * cell;
+      const from = 2 * (row * SIZE + column), p = heights[from], q = heights[from + 2];
+      const r = heights[from + 2 * SIZE + 2], s = heights[from + 2 * SIZE], x = column * cell, y = side - row * cell;
       for (let k = Math.min(a, b, c, d) + 1; k <= Math.max(a, b, c, d); k += 1) {
-        let drawn = 0;
-        const point = (across, up) => pen[drawn++ % 2 ? "lineTo" : "moveTo"](x + across, y - up);
-        if (a >= k !== b >= k) point(cell * share(p, q, levels[k]), 0);
-        if (b >= k !== c >= k) point(cell, cell * share(q, r, levels[k]));
-        if (d >= k !== c >= k) point(cell * share(s, r, levels[k]), cell);
-        if (a >= k !== d >= k) point(0, cell * share(p, s, levels[k]));
+        begun = false;
+        if (a >= k !== b >= k) point(x + cell * share(p, q, levels[k]), y);
+        if (b >= k !== c >= k) point(x + cell, y - cell * share(q, r, levels[k]));
+        if (d >= k !== c >= k) point(x + cell * share(s, r, levels[k]), y - cell);
+        if (a >= k !== d >= k) point(x, y - cell * share(p, s, levels[k]));
       }
     }
   }
@@ -375,10 +388,6 @@ thead th { color: var(--quiet); }
 tbody tr.lit { background: var(--tint); }
 .strip svg, .depth svg { width: 100%; }
 .depth { margin-top: 4px; max-width: 440px; }
-.tasks { margin-top: 12px; }
-ol { display: grid; font-size: 13px; gap: 2px; list-style: none; margin: 4px 0 0; padding: 0; }
-ol li::before { content: "\u25cb"; display: inline-block; width: 18px; }
-ol li.done::before { color: var(--c); content: "\u2713"; font-weight: 700; }
 `;
 
 const SETTINGS = ["memories", "queries", "beta", "step_size", "steps", "out_map", "self_attention"];
@@ -393,8 +402,8 @@ function render({ model, el, page = false }) {
   const state = () => kit.read(model, SETTINGS);
   const initial = state();
   const heights = new Float64Array(SIZE * SIZE), moving = new Float64Array(SIZE * SIZE), labels = new Int16Array(SIZE * SIZE);
-  const solved = new Set(), points = { memories: [], queries: [] };
-  let [readout, colours, ink, time, beta_c, asked, settled] = [null, null, {}, null, null, "", 0];
+  const points = { memories: [], queries: [] };
+  let [readout, colours, ink, time, beta_c, asked, settled, sizes, shaded] = [null, null, {}, null, null, "", 0, [0, 0, 0], ""];
 
   const relief = html("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" }), sheet = kit.canvas();
   const context = relief.getContext("2d"), image = context.createImageData(SIZE, SIZE);
@@ -421,8 +430,7 @@ function render({ model, el, page = false }) {
   const graph = svg("svg", { height: 124, role: "img" }), strip = html("div", { class: "strip" }, graph);
   const bar = svg("svg", { height: 30, role: "img", "aria-label": "Energies of the shades" }), depth = html("div", { class: "depth" }, bar);
   const hint = html("div", { class: "quiet" });
-  const tasks = CHALLENGES.map(([words]) => html("li", {}, words));
-  const challenges = html("div", { class: "tasks" }, html("b", {}, "Can you \u2026"), html("ol", {}, ...tasks));
+  const tasks = kit.challenges(CHALLENGES);
 
   const chips = Object.entries(SCENES).map(([name, scene]) => {
     const settings = { ...initial, out_map: UNCHANGED, self_attention: false, ...PLANE, ...scene };
@@ -439,6 +447,9 @@ function render({ model, el, page = false }) {
   const adds = [["Add a memory", "memories"], ["Add a query", "queries"]].map(([label, kind]) => kit.button(label, () => add(kind)));
   const link = kit.button("Copy a link", copy);
   const row = (...parts) => html("div", { class: "row" }, ...parts);
+  const more = kit.more(
+    row(sliders.steps.element, sliders.step_size.element), sliders.memories.element, row(...adds, ...(page ? [link] : [])),
+  );
   if (compact) {
     ground.head.remove();
     body.append(kit.layout(plane, [sliders.beta.element, hint]));
@@ -452,15 +463,11 @@ function render({ model, el, page = false }) {
       ),
       kit.layout(
         html("div", {}, plane, depth),
-        [
-          row(sliders.beta.element, sliders.step_size.element),
-          row(sliders.steps.element, sliders.memories.element),
-          row(play, ...adds, ...(page ? [link] : [])),
-        ],
+        [sliders.beta.element, row(play, more.button), more.element],
         html("div", { class: "side" }, table, strip, hint),
         "1.4fr",
       ),
-      challenges,
+      tasks.element,
     );
   }
 
@@ -630,8 +637,8 @@ function render({ model, el, page = false }) {
   }
 
   /* Contours, arrows against the gradient, the ways down and, where there is an output map, where it leads. */
-  function overlay(memories, { beta, out_map }, relief_now, limits) {
-    const side = plane.clientWidth;
+  function overlay({ out_map }, relief_now, limits) {
+    const side = sizes[0];
     if (side === 0) return;
     const pen = sheet.fit(side), scale = side / (2 * EDGE), toX = (x) => scale * (x + EDGE), toY = (y) => scale * (EDGE - y);
     const stroke = (colour, width, trace) => {
@@ -645,7 +652,8 @@ function render({ model, el, page = false }) {
     if (!compact) stroke(ink.flow, 1, () => {
       for (let cell = 0; cell < ARROWS * ARROWS; cell += 1) {
         const x = ((2 * (cell % ARROWS) + 1) / ARROWS - 1) * EDGE, y = ((2 * Math.floor(cell / ARROWS) + 1) / ARROWS - 1) * EDGE;
-        const there = attend(x, y, memories, beta), [dx, dy] = [there.x - x, there.y - y];
+        const [column, row] = [x, y].map((place) => Math.round(((place + EDGE) * (SIZE - 1)) / (2 * EDGE))), here = row * SIZE + column;
+        const dx = (relief_now[here - 1] - relief_now[here + 1]) / (2 * GAP), dy = (relief_now[here - SIZE] - relief_now[here + SIZE]) / (2 * GAP);
         const share = (0.8 * EDGE) / ARROWS / (0.4 + Math.hypot(dx, dy));
         arrow(pen, toX(x - share * dx), toY(y - share * dy), toX(x + share * dx), toY(y + share * dy), 3.5);
       }
@@ -681,7 +689,7 @@ function render({ model, el, page = false }) {
     const here = landscape(memories, now.beta, moved ? moving : heights), limits = range(here);
     const coloured = !now.self_attention && basins(memories, now.beta, here, labels).places.length > 1;
     paint(context, here, limits, colours, coloured && labels, image);
-    overlay(memories, now, here, limits);
+    overlay(now, here, limits);
     if (!compact) {
       chart(now);
       scale(limits);
@@ -690,7 +698,7 @@ function render({ model, el, page = false }) {
 
   /* Energy against step, one line for each way; a dot runs along while they descend. */
   function chart({ steps }) {
-    const width = strip.clientWidth, ways = readout.energies, all = ways.flat();
+    const width = sizes[1], ways = readout.energies, all = ways.flat();
     if (width === 0 || !all.length) return graph.replaceChildren();
     const [low, high] = range(all), rise = high - low || 1;
     const frame = kit.plot({
@@ -709,17 +717,21 @@ function render({ model, el, page = false }) {
 
   /* What the shades mean, in units of the energy. */
   function scale([low, high]) {
-    const width = depth.clientWidth, parts = 24;
-    const hex = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
-    const marks = [0, 0.33, 0.67, 1].map((share) => [share, numeral(low + unbend(share) * (high - low), 1)]);
-    bar.replaceChildren(
-      ...Array.from({ length: parts }, (_, i) => svg("rect", {
-        x: (i * width) / parts, width: width / parts + 0.5, height: 10, fill: hex(colours[Math.floor(((i + 0.5) / parts) * TONES)]),
-      })),
-      ...marks.map(([share, words]) => svg("text", {
-        x: share * width, y: 25, "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle",
-      }, share === 0 ? `energy ${words}` : words)),
-    );
+    const width = sizes[2], parts = 24, look = `${width} ${colours[0]}`;
+    const hex = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`, shares = [0, 0.33, 0.67, 1];
+    if (look !== shaded) {
+      shaded = look;
+      bar.replaceChildren(
+        ...Array.from({ length: parts }, (_, i) => svg("rect", {
+          x: (i * width) / parts, width: width / parts + 0.5, height: 10, fill: hex(colours[Math.floor(((i + 0.5) / parts) * TONES)]),
+        })),
+        ...shares.map((share) => svg("text", { x: share * width, y: 25, "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" })),
+      );
+    }
+    shares.forEach((share, i) => {
+      const words = numeral(low + unbend(share) * (high - low), 1);
+      bar.children[parts + i].textContent = share === 0 ? `energy ${words}` : words;
+    });
   }
 
   function tell({ memories, steps, out_map, self_attention }) {
@@ -752,15 +764,6 @@ function render({ model, el, page = false }) {
       : `Of ${lines.length}, ${single} bound for one memory, ${shared} for an average`);
   }
 
-  function judge(now) {
-    CHALLENGES.forEach(([words, done], i) => {
-      if (solved.has(i) || !done(now, readout)) return;
-      solved.add(i);
-      tasks[i].classList.add("done");
-      tasks[i].append(html("span", { class: "hidden" }, " (done)"));
-    });
-  }
-
   /* The mark on the slider takes longer to find than a frame: look for it when the memories stand still. */
   function mark({ memories, self_attention }) {
     const key = JSON.stringify([memories, self_attention]);
@@ -780,6 +783,7 @@ function render({ model, el, page = false }) {
     const now = state();
     if (descent.running()) descent.stop();
     time = null;
+    sizes = [plane, strip, depth].map((part) => part.clientWidth); // before anything is written: to ask later is to lay out twice
     readout = measure(now);
     put("memories", now.memories, now.self_attention ? "token" : "memory");
     put("queries", now.self_attention ? [] : now.queries, "query");
@@ -787,7 +791,7 @@ function render({ model, el, page = false }) {
     if (compact) say(now);
     else {
       tell(now);
-      judge(now);
+      tasks.judge(now, readout);
     }
     mark(now);
     for (const name of ["beta", "step_size", "steps"]) sliders[name].set(now[name]);
@@ -821,13 +825,15 @@ function render({ model, el, page = false }) {
   dress();
   if (page && !compact) visit();
   if (page && !compact) addEventListener("hashchange", visit);
-  const shown = { readout: () => readout, landscape: () => heights, beta_c: () => beta_c, time: () => time, solved: () => [...solved] };
+  const shown = { readout: () => readout, landscape: () => heights, beta_c: () => beta_c, time: () => time, solved: tasks.solved };
+  /* On arrival the queries roll down once, after the frame that the first sizes ask for. */
+  const descend = () => requestAnimationFrame(() => requestAnimationFrame(() => descent.start()));
   const end = () => {
     descent.stop();
     clearTimeout(settled);
     removeEventListener("hashchange", visit);
   };
-  return kit.run({ model, el, ground, names: SETTINGS, draw, watch: [plane], end, ...shown }).close;
+  return kit.run({ model, el, ground, names: SETTINGS, draw, watch: [plane], end, arrive: () => compact || descend(), ...shown }).close;
 }
 
 export default { render };

@@ -115,7 +115,7 @@ class GraphLab(LiveFigure):
         return f"A graph of {NODES} nodes. Node {self.node} gathers, with scores times {self.beta:.3g}, weights: {shares}."
 
     def still(self) -> str:
-        """The graph in a circle, the arrows to the chosen node as wide as their weights, and the weights as bars."""
+        """The graph in a circle, its arrows to the chosen node as wide as their weights, with scores and weights beside it."""
         said = self.readout
         weight = dict(zip(said["neighbours"], said["weights"], strict=True))
         lines = ""
@@ -132,9 +132,11 @@ class GraphLab(LiveFigure):
             for (x, y), fill, ink in [(_spot(k), *(("#0072b2", "#fcfcfa") if k == self.node else ("#f0f0ea", "#1d2733")))]
         )
         bars = "".join(
-            f'<text x="380" y="{54 + 26 * k}">node {j}</text><text x="560" y="{54 + 26 * k}">{w:.3f}</text>'
-            f'<rect x="450" y="{42 + 26 * k}" width="{100 * w:.1f}" height="14" fill="#d55e00"/>'
-            for k, (j, w) in enumerate(weight.items())
+            f'<text x="380" y="{72 + 26 * k}">node {j}</text>'
+            f'<text x="510" y="{72 + 26 * k}" text-anchor="end">{_tenth(score)}</text>'
+            f'<rect x="530" y="{60 + 26 * k}" width="{130 * w:.1f}" height="14" fill="#d55e00"/>'
+            f'<text x="712" y="{72 + 26 * k}" text-anchor="end">{w:.2f}</text>'
+            for k, (j, score, w) in enumerate(zip(said["neighbours"], said["scores"], said["weights"], strict=True))
         )
         texts = (
             f"Spread of the scores {said['spread']:.1f}; the weights freeze around {said['threshold']:.2f}.",
@@ -143,7 +145,8 @@ class GraphLab(LiveFigure):
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 370" width="720" height="370" '
             'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="370" rx="12" fill="#fcfcfa"/>'
-            f'<text x="380" y="26">weights of the edges to node {self.node}</text>'
+            f'<text x="380" y="26">whom node {self.node} hears</text><text x="380" y="48">from</text>'
+            '<text x="510" y="48" text-anchor="end">score</text><text x="530" y="48">weight</text>'
             f'<g fill="none">{lines}</g>{dots}{bars}'
             + "".join(f'<text x="20" y="{326 + 22 * i}">{text}</text>' for i, text in enumerate(texts))
             + "</svg>"
@@ -161,6 +164,10 @@ def system(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     data, *maps = normals(NODES * WIDTH + 3 * WIDTH * WIDTH, seed).split([NODES * WIDTH, *[WIDTH * WIDTH] * 3])
     to_query, to_key, to_value = (one.reshape(WIDTH, WIDTH) for one in maps)
     return data.reshape(NODES, WIDTH), to_query, to_key, to_value
+
+
+def _tenth(score: float) -> str:
+    return f"{score:.1f}".replace("-", "\u2212")
 
 
 def _spot(k: int) -> tuple[float, float]:

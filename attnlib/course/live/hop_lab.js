@@ -55,6 +55,25 @@ export function follows(facts, hidden, asked) {
   return chains.filter(([colour], place) => !chains.slice(0, place).some(([other]) => other === colour));
 }
 
+/* What the network would say with every fact in sight. */
+const whole = (now) => measure({ ...now, hidden: [] }).answer;
+
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  [
+    "Take one fact away, so that no colour follows and the network says the same as before.",
+    (now, { follows: chains, answer }) => now.hidden.length === 1 && !chains.length && answer === whole(now),
+  ],
+  [
+    "Take away a fact that the network does miss: no colour follows, and it says another.",
+    (now, { follows: chains, answer }) => now.hidden.length === 1 && !chains.length && answer !== whole(now),
+  ],
+  [
+    "Add bystanders until a network with three hops says another colour than the one that follows.",
+    (now, { follows: chains, answer, weights }) => weights.length === 3 && now.facts.length > 10 && chains.length === 1 && chains[0][0] !== answer && now.beta === 1,
+  ],
+];
+
 /* Every number that the figure shows. */
 export function measure({ record, network, facts, hidden, asked, beta, keep }) {
   const { question, key, value, maps, answer, bias } = tables(record, network), { dim, rows } = record;
@@ -91,7 +110,7 @@ const STYLE = `
 .side svg { width: 100%; }
 table { --cell: #000; border-collapse: separate; border-spacing: 2px; font-size: 13.5px; width: 100%; }
 [data-theme="dark"] table { --cell: #fff; }
-th, td { font-weight: 400; height: 26px; padding: 0 3px; text-align: left; }
+th, td { font-weight: 400; height: 30px; padding: 0 3px; text-align: left; }
 thead th { color: var(--quiet); font-size: 12.5px; height: 20px; }
 thead th + th { text-align: center; }
 th.fact { cursor: pointer; border-radius: 4px; }
@@ -105,8 +124,8 @@ td.weight {
 td.weight.none { color: var(--quiet); }
 td.weight.deep { color: #000; }
 td.weight.need { box-shadow: inset 0 0 0 2.5px var(--b); }
-td.tick { width: 26px; }
-td input { accent-color: var(--accent); cursor: pointer; height: 18px; margin: 0; vertical-align: middle; width: 18px; }
+td.tick { width: 34px; }
+td input { accent-color: var(--accent); cursor: pointer; height: 26px; margin: 0; vertical-align: middle; width: 26px; }
 .says { margin: 0; }
 .says b { font-weight: 650; }
 .probable { display: grid; gap: 3px 8px; grid-template-columns: max-content 1fr max-content; margin: 6px 0 16px; }
@@ -151,16 +170,16 @@ function render({ model, el }) {
   const what = kit.choice({ label: "what is said", change: (rest) => put([fact()[0], ...rest.split(",").map(Number)]), aside: true });
   const up = kit.button("Up", () => move(-1)), down = kit.button("Down", () => move(1));
   const bystander = kit.button("Add a bystander", add);
-  const controls = [
-    kit.html(
-      "div", { class: "row" },
-      bystander, kit.button("Another story", another), kit.button("Reset", () => store(initial)), keep.element,
-    ),
+  const more = kit.more(
     kit.html("div", { class: "row" }, which.element, who.element, what.element, up, down),
-    beta.element,
+    kit.html("div", { class: "row" }, keep.element, beta.element),
+  ), tasks = kit.challenges(CHALLENGES);
+  const controls = [
+    kit.html("div", { class: "row" }, bystander, kit.button("Another story", another), more.button, kit.button("Reset", () => store(initial))),
+    more.element,
   ];
   ground.head.append(verdict);
-  ground.body.append(kit.html("div", { class: "row" }, asked.element, network.element), kit.layout(picture, controls, side, "1.35fr"));
+  ground.body.append(kit.html("div", { class: "row" }, asked.element, network.element), kit.layout(picture, controls, side, "1.35fr"), tasks.element);
 
   const fact = () => model.get("facts")[chosen];
 
@@ -279,21 +298,23 @@ function render({ model, el }) {
     ];
   }
 
-  function tell() {
+  function tell(now) {
     const { answer, answers, follows: chains } = readout, word = WORDS[answer], share = kit.numeral(answers[answer]);
     const allowed = chains.map(([colour]) => WORDS[colour]), places = chains.length ? chains[0].slice(1).join(", ") : "";
     const true_answer = chains.length === 1 && chains[0][0] === answer;
     const law = !chains.length ? "From the facts in sight no colour follows."
       : chains.length > 1 ? `The facts in sight allow ${allowed.join(" or ")}.`
         : `From ${chains[0].length > 2 ? "facts" : "fact"} ${places} follows ${allowed[0]}.`;
-    says.replaceChildren("The network says ", kit.html("b", {}, word), `, with probability ${share}. ${law}`);
+    const before = now.hidden.length ? whole(now) : answer;
+    const then = !now.hidden.length ? "" : ` With all facts in sight it says ${before === answer ? `${word} too` : WORDS[before]}.`;
+    says.replaceChildren("The network says ", kit.html("b", {}, word), `, with probability ${share}. ${law}${then}`);
     verdict.textContent = true_answer ? "right" : chains.length === 1 ? "wrong" : "does not follow";
     ground.body.classList.toggle("right", true_answer);
     const best = answers.map((p, i) => [p, i]).sort(([one], [two]) => two - one).slice(0, 3);
     probable.replaceChildren(...best.flatMap(([p, i]) => {
       const bar = kit.html("i");
       bar.style.width = `${100 * p}%`;
-      return [kit.html("span", {}, WORDS[i]), kit.html("span", {}, bar), kit.html("span", {}, kit.numeral(p))];
+      return [kit.html("span", {}, WORDS[i]), kit.html("span", {}, bar), kit.html("span", {}, p.toFixed(2))];
     }));
     const reads = readout.weights.map((row, hop) => {
       const top = row.indexOf(Math.max(...row));
@@ -320,16 +341,17 @@ function render({ model, el }) {
     beta.set(now.beta);
   }
 
-  function draw() {
-    const now = kit.read(model, names), width = side.clientWidth;
+  function draw(arriving) {
+    const now = { ...kit.read(model, names), ...arriving }, width = side.clientWidth;
     readout = measure(now);
     turn(now);
     table(now);
-    tell();
+    tell(now);
     if (width > 0) chart.replaceChildren(...paths(now, width));
+    tasks.judge(now, readout);
   }
 
-  const { redraw, close } = kit.run({ model, el, ground, names, draw, watch: [side], readout: () => readout });
+  const { redraw, close } = kit.run({ model, el, ground, names, draw, watch: [side], arrive: { beta: BETA_RANGE[0] }, readout: () => readout, solved: tasks.solved });
   return close;
 }
 

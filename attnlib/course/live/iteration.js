@@ -80,6 +80,15 @@ const STYLE = `
 dl { margin-top: 10px; }
 `;
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Let it be solved at a scale above 1.2.", ({ scale }, { evaluations }) => scale > 1.2 && evaluations > 0],
+  [
+    "Take the longest step that is still stable, to a hundredth.",
+    ({ step, scale }, { longest }) => scale > 0 && step < longest && step + 0.01 >= longest,
+  ],
+];
+
 const NAMES = ["prior", "scale", "step", "seed"];
 
 function render({ model, el }) {
@@ -111,14 +120,16 @@ function render({ model, el }) {
   const again = kit.button("New couplings", () => change({ seed: (model.get("seed") + 1) % (LAST_SEED + 1) }));
   const reset = kit.button("Reset", () => change(initial));
   const chips = Object.entries(SCENES).map(([name, scene]) => ({ scene, chip: kit.button(name, () => change(scene)) }));
+  const more = kit.more(step.element, kit.html("div", { class: "row" }, again)), tasks = kit.challenges(CHALLENGES);
   const controls = [
-    kit.html("div", { class: "row" }, scale.element, step.element),
-    kit.html("div", { class: "row" }, prior.element, again, reset),
+    scale.element,
+    kit.html("div", { class: "row" }, prior.element, more.button, reset),
+    more.element,
   ];
   ground.head.append(phase);
   ground.body.append(
     kit.html("div", { class: "row chips", role: "group", "aria-label": "Scenes" }, ...chips.map(({ chip }) => chip)),
-    kit.layout(picture, controls, side), numbers,
+    kit.layout(picture, controls, side), numbers, tasks.element,
   );
 
   const clamped = (value) => Math.min(HIGH * 10, Math.max(LOW / 10, value));
@@ -196,15 +207,18 @@ function render({ model, el }) {
     }
   }
 
-  function draw() {
-    const now = kit.read(model, NAMES);
+  function draw(arriving) {
+    const now = { ...kit.read(model, NAMES), ...arriving }, widths = [picture.clientWidth, side.clientWidth];
     readout = measure(now);
-    if (picture.clientWidth > 0) curve.replaceChildren(...fall(picture.clientWidth));
-    if (side.clientWidth > 0) window_.replaceChildren(...vee(side.clientWidth, now));
+    if (widths[0] > 0) curve.replaceChildren(...fall(widths[0]));
+    if (widths[1] > 0) window_.replaceChildren(...vee(widths[1], now));
     tell(now);
+    tasks.judge(now, readout);
   }
 
-  return kit.run({ model, el, ground, names: NAMES, draw, watch: [picture, side], readout: () => readout }).close;
+  return kit.run({
+    model, el, ground, names: NAMES, draw, watch: [picture, side], arrive: { scale: 0 }, readout: () => readout, solved: tasks.solved,
+  }).close;
 }
 
 export default { render };

@@ -76,6 +76,13 @@ svg .word { fill: var(--ink); paint-order: stroke; stroke: var(--ground); stroke
 svg .grid { stroke: var(--grid); }
 svg .zero { stroke: var(--quiet); }
 svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
+.more { border-top: 1px solid var(--rule); display: grid; gap: 8px; padding-top: 8px; }
+.more[hidden] { display: none; }
+.tasks { font-size: 13px; margin-top: 10px; }
+.tasks ol { display: grid; gap: 2px; list-style: none; margin: 2px 0 0; padding: 0; }
+.tasks li { padding-left: 18px; text-indent: -18px; }
+.tasks li::before { content: "\u25cb"; display: inline-block; text-indent: 0; width: 18px; }
+.tasks li.done::before { color: var(--c); content: "\u2713"; font-weight: 700; }
 .hidden { clip-path: inset(50%); height: 1px; overflow: hidden; position: absolute; white-space: nowrap; width: 1px; }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; } }
 `;
@@ -171,21 +178,61 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
 
   /* Run a figure: draw now, and again when one of these traits, the size of a watched element or the theme changes. What else is
      given stands in el.figure beside model, constants and draw, for tests: readout above all. Returns { redraw, close }; render
-     returns close, which also calls what is given as `end`. */
-  function run({ model, el, ground, names, draw, watch = [], end = () => {}, ...shown }) {
-    let open = true;
-    const redraw = frame(() => open && draw());
+     returns close, which also calls what is given as `end`.
+
+     With `arrive`, traits and where they come from (or a function of the share of the way and of where it leads), the figure moves
+     once, when it is seen first: draw({ beta: 1.3 }) is asked to draw as if that were the trait, until it is what it is; a function
+     as `arrive` is called then instead. Whoever touches the figure, a trait that changes or figure.arrived() ends it, and who asks for reduced motion sees none of it. */
+  let travelling = false; // on its way nothing is solved
+  function run({ model, el, ground, names, draw, arrive = null, watch = [], end = () => {}, ...shown }) {
+    let open = true, on_the_way = {};
+    const redraw = frame(() => open && draw(on_the_way));
+    const moved = () => {
+      arrived();
+      redraw();
+    };
     const events = names.map((name) => `change:${name}`).join(" ");
     const sized = new ResizeObserver(redraw);
-    model.on(events, redraw);
+    const between = (from, to, share) => (typeof from === "function" ? from(share, to) : Array.isArray(to) ? to.map((one, i) => between(from[i] ?? one, one, share))
+      : Number.isInteger(from) && Number.isInteger(to) ? Math.round(from + share * (to - from)) : from + share * (to - from));
+    const arrival = loop((seconds) => {
+      const part = Math.min(1, seconds / 1.2), share = part * part * (3 - 2 * part);
+      on_the_way = part < 1
+        ? Object.fromEntries(Object.entries(arrive).map(([name, from]) => [name, between(from, model.get(name), share)])) : {};
+      travelling = part < 1;
+      draw(on_the_way);
+      travelling = false;
+      return part < 1;
+    });
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+      seen.disconnect();
+      if (calm.matches) return;
+      if (typeof arrive === "function") arrive();
+      else arrival.start();
+    }, { threshold: 0.5 });
+    const arrived = () => {
+      seen.disconnect();
+      arrival.stop();
+      if (!Object.keys(on_the_way).length) return;
+      on_the_way = {};
+      draw(on_the_way);
+    };
+    model.on(events, moved);
     ground.themed(redraw);
-    draw();
+    draw(on_the_way);
     for (const element of watch) sized.observe(element);
-    el.figure = { model, draw, constants: kit.constants, ...shown };
+    if (arrive) {
+      seen.observe(watch[0]);
+      for (const touch of ["pointerdown", "keydown"]) ground.body.addEventListener(touch, arrived, { capture: true });
+    }
+    el.figure = { model, draw: () => draw(on_the_way), arrived, constants: kit.constants, ...shown };
     const close = () => {
       open = false;
-      model.off(events, redraw);
+      model.off(events, moved);
       sized.disconnect();
+      seen.disconnect();
+      arrival.stop();
       end();
       ground.stop();
     };
@@ -245,6 +292,34 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
       list.value = String(value);
     };
     return { element, set };
+  }
+
+  /* Controls behind a button: { button, element }. */
+  function more(...parts) {
+    const element = html("div", { class: "more", hidden: "" }, ...parts);
+    const button = html("button", {
+      type: "button", "aria-expanded": "false",
+      onclick() {
+        element.hidden = !element.hidden;
+        button.setAttribute("aria-expanded", String(!element.hidden));
+        button.textContent = element.hidden ? "More" : "Less";
+      },
+    }, "More");
+    return { button, element };
+  }
+
+  /* What a reader can try: { element, judge, solved }. Tasks are pairs of words and a function that says of what judge is given,
+     the state and its numbers, whether it is done; what is done once stays so. */
+  function challenges(tasks) {
+    const lines = tasks.map(([words]) => html("li", {}, words)), done = new Set();
+    const element = html("div", { class: "tasks" }, html("b", {}, "Can you \u2026"), html("ol", {}, ...lines));
+    const judge = (...shown) => travelling || tasks.forEach(([, test], i) => {
+      if (done.has(i) || !test(...shown)) return;
+      done.add(i);
+      lines[i].classList.add("done");
+      lines[i].append(html("span", { class: "hidden" }, " (done)"));
+    });
+    return { element, judge, solved: () => [...done] };
   }
 
   /* A line of a <dl>: a name, a value, a remark and, where asked for, a bar between two shares of 1, with a mark. */
@@ -418,7 +493,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
   }
 
   return {
-    html, svg, card, read, store, frame, run, layout, slider, button, toggle, choice, reading, drag, reducedMotion, loop, canvas,
+    html, svg, card, read, store, frame, run, layout, slider, button, toggle, choice, more, challenges, reading, drag, reducedMotion, loop, canvas,
     round, ticks, plot, generator, numeral, constants: {},
   };
 })();

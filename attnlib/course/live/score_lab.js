@@ -1,20 +1,39 @@
 /* The score lab: one query, K keys, and what their width, a correlation and the scale make of scores and weights. */
 
 const { LEAST, MOST, MOST_BARS, REACH } = kit.constants;
-let table = { seed: -1, normals: [] };
+let table = { seed: -1 };
 
-/* Rows of 512 normal numbers, the query's and then the keys': a wider or a longer draw begins with the smaller one. */
-export function draws(seed) {
+/* Rows of 512 normal numbers, the query's and then the keys': a wider or a longer draw begins with the smaller one. Of each row
+   its uniform numbers are drawn when it is asked for, and as many of them made normal as are asked for. */
+export function draws(seed, rows = MOST + 1, width = MOST) {
   if (table.seed !== seed) {
-    const { normal } = kit.generator(seed);
-    table = { seed, normals: Float64Array.from({ length: MOST * (MOST + 1) }, normal) };
+    const { uniform } = kit.generator(seed), pairs = new Float64Array(2 * MOST * (MOST + 1));
+    table = { seed, uniform, pairs, drawn: 0, made: new Int32Array(MOST + 1), normals: new Float64Array(MOST * (MOST + 1)) };
   }
-  return table.normals;
+  const { uniform, pairs, made, normals } = table;
+  for (; table.drawn < rows; table.drawn += 1) {
+    for (let at = 2 * MOST * table.drawn; at < 2 * MOST * (table.drawn + 1); at += 1) pairs[at] = uniform();
+  }
+  for (let row = 0; row < rows; row += 1) {
+    for (; made[row] < width; made[row] += 1) {
+      const at = row * MOST + made[row];
+      normals[at] = Math.sqrt(-2 * Math.log(pairs[2 * at])) * Math.cos(2 * Math.PI * pairs[2 * at + 1]);
+    }
+  }
+  return normals;
 }
+
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Freeze it without a match: with \u03c1 = 0 one of 64 keys or more has nine tenths of the weight.",
+    ({ correlation, count }, { largest }) => correlation === 0 && count >= 64 && largest >= 0.9],
+  ["Find the match under the scale: among 256 keys or more, divided by \u221ad, the marked key has nine tenths.",
+    ({ count, scaled }, { weights }) => scaled && count >= 256 && weights[0] >= 0.9],
+];
 
 /* Every number that the figure shows. The marked key comes first; `others` leaves it out. */
 export function measure({ dimension, count, correlation, scaled, seed }) {
-  const numbers = draws(seed), beta = scaled ? 1 / Math.sqrt(dimension) : 1, law = beta * Math.sqrt(dimension);
+  const numbers = draws(seed, count + 1, dimension), beta = scaled ? 1 / Math.sqrt(dimension) : 1, law = beta * Math.sqrt(dimension);
   const dot = (row) => {
     let sum = 0;
     for (let i = 0; i < dimension; i += 1) sum += numbers[i] * numbers[row * MOST + i];
@@ -24,7 +43,7 @@ export function measure({ dimension, count, correlation, scaled, seed }) {
   const scores = Array.from({ length: count }, (_, j) => beta * (j ? dot(j + 1) : correlation * square + own * dot(1)));
 
   const total = (list) => list.reduce((sum, value) => sum + value, 0);
-  const exponents = scores.map((score) => score - Math.max(...scores)), boltzmann = exponents.map(Math.exp);
+  const top = Math.max(...scores), exponents = scores.map((score) => score - top), boltzmann = exponents.map(Math.exp);
   const partition = total(boltzmann), weights = boltzmann.map((factor) => factor / partition);
   const entropy = Math.log(partition) - total(weights.map((weight, i) => weight * exponents[i]));
   const participation = total(weights.map((weight) => weight ** 2));
@@ -112,18 +131,20 @@ function render({ model, el }) {
     change: (value) => kit.store(model, { correlation: value }),
   });
   const scaled = kit.toggle({ label: "Divide the scores by \u221ad", change: (on) => kit.store(model, { scaled: on }) });
+  const tasks = kit.challenges(CHALLENGES), more = kit.more(kit.html("div", { class: "row" }, count.element, correlation.element));
   const controls = [
-    kit.html("div", { class: "row" }, dimension.element, count.element, correlation.element),
+    dimension.element,
     kit.html(
       "div", { class: "row" },
       scaled.element,
       kit.button("Another draw", () => kit.store(model, { seed: (model.get("seed") + 1) % 2 ** 31 })),
-      kit.button("Reset", () => kit.store(model, initial)),
+      more.button, kit.button("Reset", () => kit.store(model, initial)),
       kit.html("span", { class: "quiet" }, "One marked key has correlation \u03c1 with the query."),
     ),
+    more.element,
   ];
   ground.head.append(phase);
-  ground.body.append(kit.layout(plots, controls, list, "1.35fr"));
+  ground.body.append(kit.layout(plots, controls, list, "1.35fr"), tasks.element);
 
   const text = (kind, x, y, words, anchor = "start") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
   const line = (kind, x1, y1, x2, y2) => kit.svg("line", { class: kind, x1, y1, x2, y2 });
@@ -212,8 +233,8 @@ function render({ model, el }) {
     ground.say(`${phase.textContent}: spread ${short(sigma)}, effective keys ${share}, ${its}`);
   }
 
-  function draw() {
-    const now = kit.read(model, names), width = plots.clientWidth;
+  function draw(arriving) {
+    const now = { ...kit.read(model, names), ...arriving }, width = plots.clientWidth;
     readout = measure(now);
     if (width > 0) picture.replaceChildren(...histogram(width, now), ...bars(width, now));
     tell(now);
@@ -221,9 +242,12 @@ function render({ model, el }) {
     count.set(Math.log2(now.count));
     correlation.set(now.correlation);
     scaled.set(now.scaled);
+    tasks.judge(now, readout);
   }
 
-  return kit.run({ model, el, ground, names, draw, watch: [plots], readout: () => readout }).close;
+  return kit.run({
+    model, el, ground, names, draw, watch: [plots], arrive: { dimension: LEAST }, readout: () => readout, solved: tasks.solved,
+  }).close;
 }
 
 export default { render };

@@ -54,6 +54,18 @@ export function measure(logits, beta) {
   };
 }
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  [
+    "Spread the scores further than where Gaussian ones freeze, and let no key have more than half the weight.",
+    (_, { sigma, sigma_c, weights }) => weights.length > 1 && sigma > sigma_c && Math.max(...weights) <= 0.5,
+  ],
+  [
+    "Bring the Jacobian's norm above 0.45 with ten keys or more.",
+    (_, { norm, weights }) => weights.length >= 10 && norm > 0.45,
+  ],
+];
+
 /* Standard Gaussian logits; the first ones do not depend on how many are asked for. */
 export function gaussianLogits(keys, seed) {
   const { normal } = kit.generator(seed);
@@ -153,19 +165,22 @@ function render({ model, el }) {
     change: (value) => kit.store(model, { beta: value }),
   });
   const number = kit.slider({ label: "Number of keys K", min: 1, max: MOST_KEYS, change: resize });
+  const tasks = kit.challenges(CHALLENGES), more = kit.more(
+    number.element,
+    kit.html("div", { class: "row" }, kit.button("Four logits", () => glide({ logits: FOUR })),
+      kit.button("Equal", () => glide({ logits: model.get("logits").map(() => 0) }))),
+  );
   const controls = [
-    kit.html("div", { class: "row" }, beta.element, number.element),
+    beta.element,
     kit.html(
       "div", { class: "row" },
-      kit.button("Four logits", () => glide({ logits: FOUR })),
-      kit.button("Equal", () => glide({ logits: model.get("logits").map(() => 0) })),
-      kit.button(`${MOST_KEYS} Gaussian scores`, drawAgain),
-      kit.button("Reset", () => glide(initial)),
+      kit.button(`${MOST_KEYS} Gaussian scores`, drawAgain), more.button, kit.button("Reset", () => glide(initial)),
       kit.html("span", { class: "quiet" }, "Drag a logit, or use the arrow keys."),
     ),
+    more.element,
   ];
   ground.head.append(phase);
-  body.append(kit.layout(plots, controls, kit.html("div", { class: "side" }, gauge.element, list)));
+  body.append(kit.layout(plots, controls, kit.html("div", { class: "side" }, gauge.element, list)), tasks.element);
 
   // What the reader does
 
@@ -286,23 +301,27 @@ function render({ model, el }) {
     if (had) columns[current].key.focus({ preventScroll: true });
   }
 
-  function draw() {
-    const logits = model.get("logits"), width = plots.clientWidth;
+  function draw(arriving) {
+    const now = { ...kit.read(model, names), ...arriving }, { logits } = now, width = plots.clientWidth;
     if (held() === null) range = Math.max(3, Math.ceil(Math.max(...logits.map(Math.abs))));
-    readout = measure(logits, model.get("beta"));
+    readout = measure(logits, now.beta);
     const layout = [width, range, logits.length].join();
     if (width > 0 && layout !== drawn) build(width, logits.length);
     if (width > 0) drawn = layout;
 
-    columns.forEach(({ key, hold, logit, grip, weight, words }, i) => {
+    columns.forEach((column, i) => {
+      const { key, hold, logit, grip, weight, words } = column;
       const y = height(logits[i]), tall = readout.weights[i] * PLOT.weights;
-      logit.setAttribute("y", Math.min(y, height(0)));
-      logit.setAttribute("height", Math.abs(y - height(0)));
-      grip.setAttribute("y", y - 2.5);
-      hold.style.top = `${y - PLOT.top + 6}px`;
+      if (column.y !== y) { // a turn of beta moves none of them
+        column.y = y;
+        logit.setAttribute("y", Math.min(y, height(0)));
+        logit.setAttribute("height", Math.abs(y - height(0)));
+        grip.setAttribute("y", y - 2.5);
+        hold.style.top = `${y - PLOT.top + 6}px`;
+        key.setAttribute("aria-valuenow", logits[i]);
+      }
       weight.setAttribute("y", BASE - tall);
       weight.setAttribute("height", tall);
-      key.setAttribute("aria-valuenow", logits[i]);
       key.setAttribute("aria-valuetext", `${kit.numeral(logits[i])}, weight ${kit.numeral(readout.weights[i], 3)}`);
       if (!words.length) return;
       words[0].setAttribute("y", y + (logits[i] < 0 ? 15 : -7));
@@ -320,15 +339,19 @@ function render({ model, el }) {
     rows.entropy.set(`${long(entropy)} nats`, `${(100 * entropy_ratio).toFixed(0)} % of ln ${count}`, { to: entropy_ratio });
     const share = `${short(effective_keys)} of ${count}`;
     rows.effective.set(share, `1/Y\u2082, Y\u2082 = \u03a3p\u00b2 = ${long(participation)}`, { to: effective_keys / count });
-    const bounds = `in [${long(norm_low)}, ${long(norm_high)}]; \u00d7 \u03b2 = ${long(norm * model.get("beta"))}`;
+    const bounds = `in [${long(norm_low)}, ${long(norm_high)}]; \u00d7 \u03b2 = ${long(norm * now.beta)}`;
     rows.norm.set(long(norm), bounds, { from: 2 * norm_low, to: 2 * norm_high, at: 2 * norm });
     rows.spread.set(short(sigma), `Gaussian scores freeze at \u221a(2 ln ${count}) = ${short(sigma_c)}`);
-    beta.set(model.get("beta"));
+    beta.set(now.beta);
     number.set(count);
+    tasks.judge(now, readout);
     ground.say(`${phase.textContent}: entropy ${short(entropy)} nats, effective keys ${share}`);
   }
 
-  return kit.run({ model, el, ground, names, draw, watch: [plots], readout: () => readout }).close;
+  return kit.run({
+    model, el, ground, names, draw, watch: [plots], readout: () => readout, solved: tasks.solved,
+    arrive: { beta: (share, to) => Math.max(0.01, to * 10 ** (share - 1)) },
+  }).close;
 }
 
 export default { render };

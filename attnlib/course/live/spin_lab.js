@@ -34,27 +34,29 @@ export function couplings(kind, seed) {
   return J;
 }
 
-/* Exact magnetisations. Each state differs from the one before in one spin: its exponent changes by twice that spin's field. */
+/* Exact magnetisations. Each state differs from the one before in one spin: its exponent changes by twice that spin's field, and
+   the sum of weights with a spin up is what tells its mean. */
+const exponents = new Float64Array(2 ** SPINS);
 export function enumerate(J, h) {
-  const s = SITES.map(() => -1), felt = SITES.map((i) => h[i] - sum(J[i])), exponents = [], states = [];
-  let exponent = sum(SITES.map((i) => s[i] * (felt[i] + h[i]))) / 2;
+  const s = SITES.map(() => -1), felt = SITES.map((i) => h[i] - sum(J[i]));
+  let exponent = sum(SITES.map((i) => s[i] * (felt[i] + h[i]))) / 2, top = -Infinity;
   for (let state = 0; state < 2 ** SPINS; state += 1) {
-    exponents.push(exponent);
-    states.push([...s]);
+    exponents[state] = exponent;
+    if (exponent > top) top = exponent;
     const turn = 31 - Math.clz32((state + 1) & -(state + 1));
     if (turn >= SPINS) break;
     exponent -= 2 * s[turn] * felt[turn];
     s[turn] *= -1;
-    for (const j of SITES) felt[j] += 2 * s[turn] * J[j][turn];
+    for (let j = 0; j < SPINS; j += 1) felt[j] += 2 * s[turn] * J[j][turn];
   }
-  const top = Math.max(...exponents), m = SITES.map(() => 0);
+  const m = new Float64Array(SPINS);
   let total = 0;
-  exponents.forEach((one, state) => {
-    const weight = Math.exp(one - top);
+  for (let state = 0; state < 2 ** SPINS; state += 1) {
+    const weight = Math.exp(exponents[state] - top), up = state ^ (state >> 1); // Gray's code: the spins that are up
     total += weight;
-    for (const i of SITES) m[i] += weight * states[state][i];
-  });
-  return m.map((value) => value / total);
+    for (let i = 0; i < SPINS; i += 1) m[i] += (up >> i) & 1 ? weight : -weight;
+  }
+  return Array.from(m, (value) => value / total);
 }
 
 /* Cholesky's factor of a matrix, or null where it is not positive definite. */
@@ -106,31 +108,51 @@ function inverse(L) {
 }
 
 /* Smallest and largest eigenvalue of a symmetric matrix: Householder's tridiagonal form, then bisection by sign changes. */
+const WORK = Array.from({ length: 7 }, () => new Float64Array(SPINS)), FULL = SITES.map(() => new Float64Array(SPINS));
 export function extremes(A) {
-  const a = A.map((row) => [...row]), n = a.length, diagonal = [], below = [];
+  const n = A.length, a = FULL, [v, w, p, diagonal, below, square] = WORK;
+  for (let i = 0; i < n; i += 1) for (let j = 0; j < n; j += 1) a[i][j] = A[i][j];
   for (let k = 0; k < n - 2; k += 1) {
-    const v = a.map((row, i) => (i > k ? row[k] : 0)), size = Math.sqrt(dot(v, v));
+    let size = 0;
+    for (let i = 0; i < n; i += 1) {
+      v[i] = i > k ? a[i][k] : 0;
+      size += v[i] * v[i];
+    }
     if (size === 0) continue;
+    size = Math.sqrt(size);
     v[k + 1] += v[k + 1] < 0 ? -size : size;
-    const scale = 2 / dot(v, v), p = a.map((row) => scale * dot(row, v)), half = (scale / 2) * dot(p, v);
-    const w = p.map((value, i) => value - half * v[i]);
+    let long = 0, inner = 0;
+    for (let i = k + 1; i < n; i += 1) long += v[i] * v[i];
+    for (let i = 0; i < n; i += 1) {
+      let value = 0;
+      for (let j = k + 1; j < n; j += 1) value += a[i][j] * v[j];
+      p[i] = (2 / long) * value;
+      inner += p[i] * v[i];
+    }
+    for (let i = 0; i < n; i += 1) w[i] = p[i] - (inner / long) * v[i];
     for (let i = 0; i < n; i += 1) for (let j = 0; j < n; j += 1) a[i][j] -= v[i] * w[j] + w[i] * v[j];
   }
+  let least = Infinity, most = -Infinity;
   for (let i = 0; i < n; i += 1) {
-    diagonal.push(a[i][i]);
-    below.push(i ? a[i][i - 1] : 0);
+    diagonal[i] = a[i][i];
+    below[i] = i ? a[i][i - 1] : 0;
+    square[i] = below[i] * below[i];
   }
-  const radius = diagonal.map((_, i) => Math.abs(below[i]) + Math.abs(below[i + 1] ?? 0));
+  for (let i = 0; i < n; i += 1) {
+    const radius = Math.abs(below[i]) + (i + 1 < n ? Math.abs(below[i + 1]) : 0);
+    least = Math.min(least, diagonal[i] - radius);
+    most = Math.max(most, diagonal[i] + radius);
+  }
   const smaller = (x) => { // how many eigenvalues lie below x
     let count = 0, q = 1;
     for (let i = 0; i < n; i += 1) {
-      q = diagonal[i] - x - (i ? below[i] ** 2 / (q || EPS) : 0);
+      q = diagonal[i] - x - (i ? square[i] / (q || EPS) : 0);
       if (q < 0) count += 1;
     }
     return count;
   };
   const find = (wanted) => {
-    let low = Math.min(...diagonal.map((d, i) => d - radius[i])), high = Math.max(...diagonal.map((d, i) => d + radius[i]));
+    let low = least, high = most;
     for (let step = 0; step < 60 && high - low > 1e-15 * (Math.abs(low) + Math.abs(high)); step += 1) {
       const middle = (low + high) / 2;
       if (smaller(middle) >= wanted) high = middle;
@@ -245,6 +267,15 @@ export function measure({ strength, kind, seed, fields }) {
   };
 }
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Find couplings for which TAP errs more than no correction at all.", (_, { errors }) => errors[0] >= 0 && errors[1] > errors[0]],
+  [
+    "Make all three theories wrong by 0.3 or more, where no triangle is frustrated.",
+    (_, { errors, frustrated: share }) => share === 0 && errors.every((error) => error >= 0.3),
+  ],
+];
+
 const PLOT = { left: 34, right: 2, top: 26, height: 210, gap: 46, lane: 84, bottom: 20 };
 const LANE = PLOT.top + PLOT.height + PLOT.gap;
 const HEIGHT = LANE + PLOT.lane + PLOT.bottom;
@@ -285,6 +316,7 @@ function mark(name, x, y, size = 5) {
 function render({ model, el }) {
   const ground = kit.card(el, "Spin lab", STYLE), initial = kit.read(model, NAMES);
   let [readout, frame] = [null, null];
+  const change = (changes) => kit.store(model, changes), tasks = kit.challenges(CHALLENGES);
 
   const phase = kit.html("span", { class: "phase" });
   const picture = kit.svg("svg", { height: HEIGHT, role: "img" });
@@ -312,9 +344,7 @@ function render({ model, el }) {
       kit.button("One field", () => change({ fields: SITES.map((i) => (i ? 0 : 0.3)) })),
       kit.button("Reset", () => change(initial)),
       kit.html("span", { class: "quiet" }, "Drag a field, or use the arrow keys.")),
-  ], side, "1.7fr"));
-
-  const change = (changes) => kit.store(model, changes);
+  ], side, "1.7fr"), tasks.element);
 
   function put(index, value) {
     const field = Math.round(100 * Math.max(-MOST_FIELD, Math.min(MOST_FIELD, value))) / 100;
@@ -370,10 +400,10 @@ function render({ model, el }) {
   }
 
   /* Spins on a circle: lines for the couplings, wider for stronger ones; filled to the height of the mean. */
-  function draw_web(now) {
+  function draw_web(now, wide) {
     const J = couplings(now.kind, now.seed);
     const way = SITES.map((i) => [Math.sin((2 * Math.PI * i) / SPINS), -Math.cos((2 * Math.PI * i) / SPINS)]);
-    const place = (i, radius) => [web.clientWidth / 2 + radius * way[i][0], CIRCLE / 2 + radius * way[i][1]];
+    const place = (i, radius) => [wide / 2 + radius * way[i][0], CIRCLE / 2 + radius * way[i][1]];
     const at = SITES.map((i) => place(i, CIRCLE / 2 - 24));
     const lines = SITES.flatMap((i) => SITES.slice(i + 1).filter((j) => J[i][j]).map((j) => kit.svg("line", {
       class: J[i][j] > 0 ? "agree" : "differ", "stroke-width": 5 * Math.abs(J[i][j]),
@@ -391,8 +421,8 @@ function render({ model, el }) {
     web.replaceChildren(...lines, ...dots);
   }
 
-  function draw() {
-    const now = kit.read(model, NAMES), width = plots.clientWidth;
+  function draw(arriving) {
+    const now = { ...kit.read(model, NAMES), ...arriving }, width = plots.clientWidth, wide = web.clientWidth;
     readout = measure(now);
     if (width > 0) {
       frame = kit.plot({
@@ -406,9 +436,10 @@ function render({ model, el }) {
           text("", PLOT.left - 5, LANE + 4 + (i * PLOT.lane) / 2, kit.numeral(value, value ? 1 : 0), "end")),
         ...SITES.flatMap((i) => column(i, now)),
       );
-      draw_web(now);
+      draw_web(now, wide);
     }
     tell(now);
+    tasks.judge(now, readout);
   }
 
   function tell(now) {
@@ -433,7 +464,9 @@ function render({ model, el }) {
     kind.set(now.kind, Object.entries(KINDS));
   }
 
-  const { close } = kit.run({ model, el, ground, names: NAMES, draw, watch: [plots, web], readout: () => readout });
+  const { close } = kit.run({
+    model, el, ground, names: NAMES, draw, watch: [plots, web], arrive: { strength: 0 }, readout: () => readout, solved: tasks.solved,
+  });
   return close;
 }
 

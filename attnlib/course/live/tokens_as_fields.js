@@ -92,6 +92,15 @@ export function measure(state) {
   };
 }
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  [
+    "Let two answers be longer than a spin, each 1.2 of its length or more.",
+    (_, { m, more }) => m.filter((row, i) => Math.hypot(...row.map((value, a) => value + more[i][a])) >= 1.2 * LENGTH).length >= 2,
+  ],
+  ["Let the Neumann series diverge.", (_, { series }) => series >= 1],
+];
+
 const STYLE = `
 .circle { fill: none; stroke: var(--quiet); }
 .axis { stroke: var(--grid); }
@@ -143,12 +152,14 @@ function render({ model, el }) {
     change: (value) => change({ beta: Math.min(MOST_BETA, Math.max(LEAST_BETA, value)) }),
   });
   const kind = kit.choice({ label: "Couplings", change: (value) => change({ couplings: value }) });
+  const more = kit.more(beta.element), tasks = kit.challenges(CHALLENGES);
   ground.head.append(phase);
   ground.body.append(kit.layout(plane, [
-    kit.html("div", { class: "row" }, strength.element, beta.element),
-    kit.html("div", { class: "row" }, kind.element, kit.button("Reset", () => change(initial)),
+    strength.element,
+    kit.html("div", { class: "row" }, kind.element, more.button, kit.button("Reset", () => change(initial)),
       kit.html("span", { class: "quiet" }, "Drag a token, or use the arrow keys.")),
-  ], side, "1.15fr"));
+    more.element,
+  ], side, "1.15fr"), tasks.element);
 
   const within = (value) => Math.round(100 * Math.max(-EDGE, Math.min(EDGE, value))) / 100;
   const put = (i, place) => change({ tokens: model.get("tokens").map((one, k) => (k === i ? place.map(within) : one)) });
@@ -232,14 +243,17 @@ function render({ model, el }) {
     kind.set(now.couplings, Object.entries(COUPLINGS));
   }
 
-  function draw() {
-    const now = kit.read(model, NAMES);
+  function draw(arriving) {
+    const now = { ...kit.read(model, NAMES), ...arriving };
     readout = measure(now);
     if (plane.clientWidth > 0) draw_plane(now, plane.clientWidth);
     tell(now);
+    tasks.judge(now, readout);
   }
 
-  const { close } = kit.run({ model, el, ground, names: NAMES, draw, watch: [plane], readout: () => readout });
+  const { close } = kit.run({
+    model, el, ground, names: NAMES, draw, watch: [plane], arrive: { strength: 0 }, readout: () => readout, solved: tasks.solved,
+  });
   return close;
 }
 

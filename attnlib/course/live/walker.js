@@ -418,7 +418,13 @@ function render({ model, el }) {
     }));
   }
 
-  return kit.run({ model, el, ground, names: NAMES, draw, watch: [picture, side, answers], end: pause, readout: () => readout }).close;
+  /* On arrival the walk is drawn once more, step by step. */
+  function replay() {
+    [drawn, shown] = ["", []];
+    draw();
+  }
+
+  return kit.run({ model, el, ground, names: NAMES, draw, watch: [picture, side, answers], end: pause, arrive: replay, readout: () => readout }).close;
 }
 
 export default { render };
