@@ -130,8 +130,6 @@ def launched(cmd: list[str], *, env: dict[str, str], cwd: str, **others: Any) ->
 @contextmanager
 def forked() -> Iterator[None]:
     """Kernels that are started in here are forks."""
-    from jupyter_client.provisioning import local_provisioner
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_provisioner, "launch_kernel", launched)
+        patch.setattr("jupyter_client.provisioning.local_provisioner.launch_kernel", launched)
         yield
