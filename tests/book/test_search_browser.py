@@ -38,6 +38,18 @@ def opened(tab: site.Tab, path: str = site.PLAIN) -> Any:
     return page
 
 
+@pytest.fixture(scope="module")
+def searching(browser, base):
+    """A tab in which the search is open: to fill its list costs more than to look for a word, and one question more or less
+    leaves nothing behind.
+    """
+    context = browser.new_context(viewport={"width": 1280, "height": 844})
+    tab = site.Tab(context.new_page(), base)
+    opened(tab)
+    yield tab
+    context.close()
+
+
 def test_every_section_is_in_the_list_once_and_its_place_is_there(book):
     found = sections(book)
     assert [page for page, *_ in found] == sorted(PAGES)
@@ -89,12 +101,12 @@ def test_a_formula_is_written_in_a_line(tex, line):
         ("where it breaks flatland", "03c_flatland.html#", "breaks"),
     ],
 )
-def test_words_signs_and_names_are_found_with_their_sections(tab, query, address, words):
-    found = asked(opened(tab), query)
+def test_words_signs_and_names_are_found_with_their_sections(searching, query, address, words):
+    found = asked(searching.page, query)
     assert found
     assert any(address in where for where, *_ in found[:5]), found[:5]
     assert words.lower() in " ".join(found[0][1:]).lower()
-    assert not tab.wrong
+    assert not searching.wrong
 
 
 def test_words_that_readers_bring_belong_to_pages_and_to_one_place_each():
@@ -141,14 +153,14 @@ QUERIES = {
 """What readers type, and the place that stands first."""
 
 
-def test_thirty_things_that_readers_type_lead_where_they_should(tab):
-    page = opened(tab)
+def test_thirty_things_that_readers_type_lead_where_they_should(searching):
+    page = searching.page
     first = {query: (asked(page, query) or [("nothing",)])[0][0] for query in QUERIES}
     assert not {query: where for query, where in first.items() if not where.endswith(QUERIES[query])}
 
 
-def test_a_slip_is_forgiven_and_said(tab):
-    page = opened(tab)
+def test_a_slip_is_forgiven_and_said(searching):
+    page = searching.page
     assert asked(page, "onsagr")
     said = page.locator(".found-count:visible").inner_text()
     assert said.startswith("Nothing has \u201consagr\u201d in it. With \u201consager\u201d: ")
@@ -156,8 +168,8 @@ def test_a_slip_is_forgiven_and_said(tab):
     assert page.locator(".found-count:visible").inner_text() == "Nothing has \u201cxqzvwk\u201d in it."
 
 
-def test_greek_letters_are_found_by_name_and_by_sign(tab):
-    page = opened(tab)
+def test_greek_letters_are_found_by_name_and_by_sign(searching):
+    page = searching.page
     by_sign, by_name = asked(page, "β"), asked(page, "beta")
     assert by_sign == by_name
     assert len(by_sign) == 40
@@ -205,8 +217,8 @@ def test_what_is_on_this_page_is_reached_without_leaving_it(tab):
     page.wait_for_url(found[0])
 
 
-def test_what_is_not_there_is_said(tab):
-    page = opened(tab)
+def test_what_is_not_there_is_said(searching):
+    page = searching.page
     assert asked(page, "zyzzyva") == []
     assert "zyzzyva" in page.locator(".found-count").inner_text()
     assert page.locator(".found-count").get_attribute("role") == "status"

@@ -44,6 +44,7 @@ def test_has_its_questions(master):
 
 
 @pytest.mark.slow
+@pytest.mark.sweep(0.5)
 @every_assignment
 @pytest.mark.parametrize("seed", [0, pytest.param(31337, marks=pytest.mark.whole)])
 def test_reference_gets_all_points_nothing_none_and_every_wrong_answer_what_it_should(master, seed):

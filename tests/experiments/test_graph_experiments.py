@@ -41,6 +41,7 @@ def test_chances_are_chances():
     assert all(run["accuracy"] < best["optimum"] + 0.003 and run["excess"] > 0 for run in result["communities"])
 
 
+@pytest.mark.slow
 def test_a_run_on_the_karate_club_can_be_repeated():
     wanted = next(run for run in recorded("graph_classification")["karate"] if (run["model"], run["rate"]) == ("mean", 0.003))
     found = graphs.train_karate(wanted["model"], wanted["rate"], wanted["seed"], wanted["steps"], graphs.SETTINGS)

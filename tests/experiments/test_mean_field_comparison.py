@@ -44,6 +44,7 @@ def test_a_committed_row_can_be_repeated():
             assert found[name][key] == pytest.approx(wanted[name][key], rel=2e-3, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_already_measured_is_kept(tmp_path, monkeypatch):
     target = tmp_path / "new folder" / "result.json"
     comparison.main(["--quick", "--output", str(target)])

@@ -162,6 +162,7 @@ def test_the_grid_goes_on_until_the_best_is_inside():
     assert {(one["score"], one["rate"]) for one in cooler} == {("general", 7.5e-4)}
 
 
+@pytest.mark.slow
 def test_a_rate_at_which_a_run_overflows_is_not_kept(small):
     runs = [one | {"validation_loss": None} if one["rate"] == 6e-3 and one["seed"] == 10 else one for one in losses()]
     assert experiment.best_rate(runs, 128, ("dot", False)) in (3e-3, 1.2e-2)

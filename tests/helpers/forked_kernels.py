@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PARENT = """
 import json, os, runpy, signal, sys, time
+
+os.environ["JPY_PARENT_PID"] = str(os.getpid())  # a kernel ends where this process is no more
 import attnlib, ipykernel.kernelapp, matplotlib.backends.backend_agg, matplotlib.figure, torch
 
 def ended():  # what kernels took counts with what this process took
@@ -47,7 +49,7 @@ for line in sys.stdin:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.environ.clear()
-        os.environ.update(asked["env"], JPY_PARENT_PID=str(os.getppid()))
+        os.environ.update(asked["env"])
         os.chdir(asked["cwd"])
         sys.path[0], sys.argv = asked["cwd"], asked["argv"]
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
@@ -128,8 +130,6 @@ def launched(cmd: list[str], *, env: dict[str, str], cwd: str, **others: Any) ->
 @contextmanager
 def forked() -> Iterator[None]:
     """Kernels that are started in here are forks."""
-    from jupyter_client.provisioning import local_provisioner
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_provisioner, "launch_kernel", launched)
+        patch.setattr("jupyter_client.provisioning.local_provisioner.launch_kernel", launched)
         yield

@@ -37,6 +37,7 @@ def energy(x, figure):
     return x**2 / 2 - torch.logsumexp(figure.beta * x[..., None] * memory, -1) / figure.beta
 
 
+@pytest.mark.slow
 @given(settings)
 def test_readout_against_automatic_differentiation(settings):
     figure = BallAndBound(**settings)

@@ -97,6 +97,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 def test_the_lines_are_those_of_the_record_of_runs():
     runs, at = CollectiveRuns(recorded("collectives"), "spins"), context_lab.RECORD["at"]
     bound, *lines = context_lab.RECORD["lines"]

@@ -119,7 +119,7 @@ class Block(nn.Module):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("settings", [{}, {"prior": Binary(), "onsager": "none"}])
+@pytest.mark.parametrize("settings", [{}, pytest.param({"prior": Binary(), "onsager": "none"}, marks=pytest.mark.whole)])
 def test_a_plain_block_trains_at_the_defaults(settings):
     """Each place is to say what stands at another one. Without a bound couplings pass the edge: Gaussians have no state."""
 
