@@ -243,6 +243,43 @@ def test_nothing_sticks_out(desk, row):
             assert shown.sticking_out() == [], (width, state)
 
 
+COVERED = """(box, beyond) => {
+    const root = box.firstChild.shadowRoot, seen = (one) => one.checkVisibility() && one.getBoundingClientRect().width > 0;
+    const drawings = [...root.querySelectorAll("svg, canvas")].filter((one) => seen(one) && one.getBoundingClientRect().width > 60);
+    const texts = [...root.querySelectorAll("dt, dd, p, li, td, th, label, button")].filter((one) => seen(one) && one.innerText?.trim());
+    const parts = (one) => [one.matches("canvas") ? [one] : [],
+        ...one.querySelectorAll(`*:not(:has(*), [clip-path] *, clipPath *, stop, ${beyond})`)].flat().filter(seen);
+    const deep = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+    const rectangles = texts.map((text) => {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        return range.getBoundingClientRect();
+    });
+    const found = drawings.flatMap((drawing) => {
+        const own = drawing.closest(".picture, .ring, .digit"), drawn = parts(drawing).map((part) => part.getBoundingClientRect());
+        return texts.filter((text, i) => !own?.contains(text) && !text.contains(drawing) && drawn.some((part) => deep(part, rectangles[i])))
+            .map((text) => `${drawing.getAttribute("aria-label") ?? drawing.tagName}: ${text.innerText}`.slice(0, 120));
+    });
+    return [drawings.length * texts.length, found];
+}"""
+"""How many drawings and words there are to compare, and which words a part of a drawing covers by more than two pixels."""
+
+
+@every
+@pytest.mark.parametrize("desk", [{"viewport": {"width": 1280, "height": 900}, "own": True}], indirect=True)
+def test_on_paper_no_drawing_covers_a_readout(desk, row):
+    """The figure as it was drawn for a screen, laid out as on A4: paper asks nobody to draw again. Rectangles of all parts."""
+    shown = desk.show(row, row.start)
+    desk.page.evaluate(live.NEXT_FRAME)
+    looked, covered = shown.box.evaluate(COVERED, row.beyond)
+    assert looked > 0
+    assert covered == []
+    desk.page.evaluate("window.requestAnimationFrame = () => 0")
+    desk.page.emulate_media(media="print")
+    desk.page.set_viewport_size({"width": 690, "height": 900})
+    assert shown.box.evaluate(COVERED, row.beyond) == [looked, []]
+
+
 @every
 @pytest.mark.parametrize("desk", [live.TOUCH | {"device_scale_factor": 2.5}], indirect=True)
 def test_a_phone_shows_the_picture_and_directly_under_it_what_drives_it(desk, row):
