@@ -314,6 +314,35 @@ def test_axe_finds_nothing(desk, row):
     assert live.faults(desk.page) == []
 
 
+WORK = """async (box) => {
+    const root = box.firstChild.shadowRoot, ranges = [...root.querySelectorAll("input[type=range]")], names = ["exp", "log", "tanh", "cos", "hypot"];
+    const kept = names.map((name) => Math[name]);
+    let [calls, nodes, most] = [0, 0, [0, 0]];
+    names.forEach((name, i) => (Math[name] = (...given) => ((calls += 1), kept[i](...given))));
+    const watch = new MutationObserver((all) => all.forEach((one) => (nodes += one.addedNodes.length + one.removedNodes.length + (one.type === "attributes"))));
+    watch.observe(root, { subtree: true, childList: true, attributes: true });
+    for (const range of ranges) for (const share of [0.31, 0.72, 0.55]) {
+        [calls, nodes] = [0, 0];
+        range.value = Number(range.min) + share * (range.max - range.min);
+        range.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        most = [Math.max(most[0], calls), Math.max(most[1], nodes)];
+    }
+    watch.disconnect();
+    names.forEach((name, i) => (Math[name] = kept[i]));
+    return most;
+}"""
+"""The most that a turn of a slider asks for: transcendental functions, and nodes of the page and attributes that change."""
+
+
+@every
+def test_a_turn_of_a_slider_is_little_work(desk, row):
+    """Counted, since times on a busy machine say little: what made a move take longer than two frames was beyond this."""
+    calls, nodes = desk.show(row, row.start).box.evaluate(WORK)
+    assert calls <= 170_000
+    assert nodes <= 1500
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("row", [case for case in CASES if case.values[0].draws])
 def test_draws_within_a_frame(desk, row, record_property):
