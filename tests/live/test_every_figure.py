@@ -244,20 +244,25 @@ def test_nothing_sticks_out(desk, row):
 
 
 COVERED = """(box, beyond) => {
-    const root = box.firstChild.shadowRoot, seen = (one) => one.checkVisibility() && one.getBoundingClientRect().width > 0;
-    const drawings = [...root.querySelectorAll("svg, canvas")].filter((one) => seen(one) && one.getBoundingClientRect().width > 60);
-    const texts = [...root.querySelectorAll("dt, dd, p, li, td, th, label, button")].filter((one) => seen(one) && one.innerText?.trim());
+    const root = box.firstChild.shadowRoot, width = (one) => one.getBoundingClientRect().width;
+    const seen = (one) => one.checkVisibility() && width(one) > 0;
+    const drawings = [...root.querySelectorAll("svg, canvas")].filter((one) => seen(one) && width(one) > 60);
+    const words = [...root.querySelectorAll("dt, dd, p, li, td, th, label, button")];
+    const texts = words.filter((one) => seen(one) && one.innerText?.trim());
     const parts = (one) => [one.matches("canvas") ? [one] : [],
         ...one.querySelectorAll(`*:not(:has(*), [clip-path] *, clipPath *, stop, ${beyond})`)].flat().filter(seen);
-    const deep = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+    const along = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
+    const deep = (a, b) => along(a, b, "left", "right") > 2 && along(a, b, "top", "bottom") > 2;
     const rectangles = texts.map((text) => {
         const range = document.createRange();
         range.selectNodeContents(text);
         return range.getBoundingClientRect();
     });
     const found = drawings.flatMap((drawing) => {
-        const own = drawing.closest(".picture, .ring, .digit"), drawn = parts(drawing).map((part) => part.getBoundingClientRect());
-        return texts.filter((text, i) => !own?.contains(text) && !text.contains(drawing) && drawn.some((part) => deep(part, rectangles[i])))
+        const own = drawing.closest(".picture, .ring, .digit");
+        const drawn = parts(drawing).map((part) => part.getBoundingClientRect());
+        const apart = (text) => !own?.contains(text) && !text.contains(drawing);
+        return texts.filter((text, i) => apart(text) && drawn.some((part) => deep(part, rectangles[i])))
             .map((text) => `${drawing.getAttribute("aria-label") ?? drawing.tagName}: ${text.innerText}`.slice(0, 120));
     });
     return [drawings.length * texts.length, found];
@@ -315,11 +320,13 @@ def test_axe_finds_nothing(desk, row):
 
 
 WORK = """async (box) => {
-    const root = box.firstChild.shadowRoot, ranges = [...root.querySelectorAll("input[type=range]")], names = ["exp", "log", "tanh", "cos", "hypot"];
+    const root = box.firstChild.shadowRoot, ranges = [...root.querySelectorAll("input[type=range]")];
+    const names = ["exp", "log", "tanh", "cos", "hypot"];
     const kept = names.map((name) => Math[name]);
     let [calls, nodes, most] = [0, 0, [0, 0]];
     names.forEach((name, i) => (Math[name] = (...given) => ((calls += 1), kept[i](...given))));
-    const watch = new MutationObserver((all) => all.forEach((one) => (nodes += one.addedNodes.length + one.removedNodes.length + (one.type === "attributes"))));
+    const changed = (one) => one.addedNodes.length + one.removedNodes.length + (one.type === "attributes");
+    const watch = new MutationObserver((all) => all.forEach((one) => (nodes += changed(one))));
     watch.observe(root, { subtree: true, childList: true, attributes: true });
     for (const range of ranges) for (const share of [0.31, 0.72, 0.55]) {
         [calls, nodes] = [0, 0];
