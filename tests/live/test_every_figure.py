@@ -208,7 +208,7 @@ def test_one_slider_turns_it_and_the_rest_waits_behind_more(desk, row):
     shown = desk.show(row, {})
     ranges = "ranges => ranges.filter((range) => range.checkVisibility()).length"
     assert shown.box.locator("input[type=range]").evaluate_all(ranges) <= 1
-    assert "Can you \u2026" in shown.box.inner_text() or shown.box.locator(".task").count() == 1
+    assert shown.box.locator(".tasks, .task").count() == 1
     assert shown.box.locator(".tasks .done").count() == 0
 
 
@@ -243,6 +243,48 @@ def test_nothing_sticks_out(desk, row, request):
             assert shown.sticking_out() == [], (width, state)
 
 
+COVERED = """(box, beyond) => {
+    const root = box.firstChild.shadowRoot, width = (one) => one.getBoundingClientRect().width;
+    const seen = (one) => one.checkVisibility() && width(one) > 0;
+    const drawings = [...root.querySelectorAll("svg, canvas")].filter((one) => seen(one) && width(one) > 60);
+    const words = [...root.querySelectorAll("dt, dd, p, li, td, th, label, button")];
+    const texts = words.filter((one) => seen(one) && one.innerText?.trim());
+    const parts = (one) => [one.matches("canvas") ? [one] : [],
+        ...one.querySelectorAll(`*:not(:has(*), [clip-path] *, clipPath *, stop, ${beyond})`)].flat().filter(seen);
+    const along = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
+    const deep = (a, b) => along(a, b, "left", "right") > 2 && along(a, b, "top", "bottom") > 2;
+    const rectangles = texts.map((text) => {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        return range.getBoundingClientRect();
+    });
+    const found = drawings.flatMap((drawing) => {
+        const own = drawing.closest(".picture, .ring, .digit");
+        const drawn = parts(drawing).map((part) => part.getBoundingClientRect());
+        const apart = (text) => !own?.contains(text) && !text.contains(drawing);
+        return texts.filter((text, i) => apart(text) && drawn.some((part) => deep(part, rectangles[i])))
+            .map((text) => `${drawing.getAttribute("aria-label") ?? drawing.tagName}: ${text.innerText}`.slice(0, 120));
+    });
+    return [drawings.length * texts.length, found];
+}"""
+"""How many drawings and words there are to compare, and which words a part of a drawing covers by more than two pixels."""
+
+
+@every
+@pytest.mark.parametrize("desk", [{"viewport": {"width": 1280, "height": 900}, "own": True}], indirect=True)
+def test_on_paper_no_drawing_covers_a_readout(desk, row):
+    """The figure as it was drawn for a screen, laid out as on A4: paper asks nobody to draw again. Rectangles of all parts."""
+    shown = desk.show(row, row.start)
+    desk.page.evaluate(live.NEXT_FRAME)
+    looked, covered = shown.box.evaluate(COVERED, row.beyond)
+    assert looked > 0
+    assert covered == []
+    desk.page.evaluate("window.requestAnimationFrame = () => 0")
+    desk.page.emulate_media(media="print")
+    desk.page.set_viewport_size({"width": 690, "height": 900})
+    assert shown.box.evaluate(COVERED, row.beyond) == [looked, []]
+
+
 @every
 @pytest.mark.parametrize("desk", [live.TOUCH | {"device_scale_factor": 2.5}], indirect=True)
 def test_a_phone_shows_the_picture_and_directly_under_it_what_drives_it(desk, row):
@@ -275,6 +317,37 @@ def test_axe_finds_nothing(desk, row):
     role, name = row.drives
     shown.box.get_by_role(role, name=name).first.focus()
     assert live.faults(desk.page) == []
+
+
+WORK = """async (box) => {
+    const root = box.firstChild.shadowRoot, ranges = [...root.querySelectorAll("input[type=range]")];
+    const names = ["exp", "log", "tanh", "cos", "hypot"];
+    const kept = names.map((name) => Math[name]);
+    let [calls, nodes, most] = [0, 0, [0, 0]];
+    names.forEach((name, i) => (Math[name] = (...given) => ((calls += 1), kept[i](...given))));
+    const changed = (one) => one.addedNodes.length + one.removedNodes.length + (one.type === "attributes");
+    const watch = new MutationObserver((all) => all.forEach((one) => (nodes += changed(one))));
+    watch.observe(root, { subtree: true, childList: true, attributes: true });
+    for (const range of ranges) for (const share of [0.31, 0.72, 0.55]) {
+        [calls, nodes] = [0, 0];
+        range.value = Number(range.min) + share * (range.max - range.min);
+        range.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        most = [Math.max(most[0], calls), Math.max(most[1], nodes)];
+    }
+    watch.disconnect();
+    names.forEach((name, i) => (Math[name] = kept[i]));
+    return most;
+}"""
+"""The most that a turn of a slider asks for: transcendental functions, and nodes of the page and attributes that change."""
+
+
+@every
+def test_a_turn_of_a_slider_is_little_work(desk, row):
+    """Counted, since times on a busy machine say little: what made a move take longer than two frames was beyond this."""
+    calls, nodes = desk.show(row, row.start).box.evaluate(WORK)
+    assert calls <= 170_000
+    assert nodes <= 1500
 
 
 @pytest.mark.whole

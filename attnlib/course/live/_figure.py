@@ -19,21 +19,31 @@ with extra("attnlib.course.live"):
 _WIDTH = 720
 _ASIDE = re.compile(r"^\s*//.*\n|^\s*/\*(?s:.*?)\*/\n|^\s+", re.MULTILINE)
 _OPEN = re.compile(r"^((?:(?!//).)*[{(\[,])\n", re.MULTILINE)
+_TAIL = re.compile(r"(?<=[;,{(\[)\]}\w]) // [^\n\"`]*$", re.MULTILINE)
 _AROUND = re.compile(r";?\s*([{};,]|(?<=[\w-]):(?= ))\s*")
-_PLAIN = re.compile(r"^[^\"'`/\n]+$", re.MULTILINE)
+_PLAIN = re.compile(r"^[^'/\n]+$", re.MULTILINE)
+_TEXT = re.compile(r'("(?:[^"\\]|\\.)*"|`[^`]*`)')
 _BETWEEN = re.compile(r" ?(=>|&&|\|\||[=!<>]==?|[-+*]=|[=<>?:,;*{}()\[\]]) ?")
 
 
 def _script(path: Path) -> str:
-    """A script as a page carries it: no indentation, no comments on lines of their own; what is begun goes on in its line.
+    """A script as a page carries it: no indentation, no comments; what is begun goes on in its line.
 
-    Spaces around signs go where a line holds neither text nor a pattern, whose spaces may matter.
+    Spaces around signs go, but for those in texts, and in lines that hold a pattern or a template within a template.
     """
-    text = _OPEN.sub(r"\1", _ASIDE.sub("", path.read_text(encoding="utf-8")))
+    text = _OPEN.sub(r"\1", _TAIL.sub("", _ASIDE.sub("", path.read_text(encoding="utf-8"))))
     code, *rest = re.split(r"(?<= = `\n)([^`]*)(?=`;\n)", text)
-    dense = [_PLAIN.sub(lambda line: _BETWEEN.sub(r"\1", line[0]), part) for part in (code, *rest[1::2])]
+    dense = [_PLAIN.sub(lambda line: _tight(line[0]), part) for part in (code, *rest[1::2])]
     styles = [_AROUND.sub(r"\1", style) for style in rest[::2]]
+    dense = [part.replace(";\n}", "}") for part in dense]
     return dense[0] + "".join(style + part for style, part in zip(styles, dense[1:], strict=True))
+
+
+def _tight(line: str) -> str:
+    parts = _TEXT.split(line)  # texts at odd places; a template that is cut within its braces holds another one
+    if "`" in "".join(parts[::2]) or any(part.count("{") != part.count("}") for part in parts[1::2] if part.startswith("`")):
+        return line
+    return "".join(part if place % 2 else _BETWEEN.sub(r"\1", part) for place, part in enumerate(parts))
 
 
 _KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))

@@ -85,6 +85,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
 .tasks li.done::before { color: var(--c); content: "\u2713"; font-weight: 700; }
 .hidden { clip-path: inset(50%); height: 1px; overflow: hidden; position: absolute; white-space: nowrap; width: 1px; }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; } }
+@media print { .card .layout, .card .picture { grid-template-columns: minmax(0, 1fr) !important; } }
 `;
 
   // Elements

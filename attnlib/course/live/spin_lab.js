@@ -399,26 +399,30 @@ function render({ model, el }) {
     ];
   }
 
-  /* Spins on a circle: lines for the couplings, wider for stronger ones; filled to the height of the mean. */
+  /* Spins on a circle: lines for the couplings, wider for stronger ones; filled to the height of the mean. Lines and circles stay
+     while couplings and width do. */
+  let [woven, halves] = ["", []];
   function draw_web(now, wide) {
-    const J = couplings(now.kind, now.seed);
     const way = SITES.map((i) => [Math.sin((2 * Math.PI * i) / SPINS), -Math.cos((2 * Math.PI * i) / SPINS)]);
     const place = (i, radius) => [wide / 2 + radius * way[i][0], CIRCLE / 2 + radius * way[i][1]];
-    const at = SITES.map((i) => place(i, CIRCLE / 2 - 24));
-    const lines = SITES.flatMap((i) => SITES.slice(i + 1).filter((j) => J[i][j]).map((j) => kit.svg("line", {
-      class: J[i][j] > 0 ? "agree" : "differ", "stroke-width": 5 * Math.abs(J[i][j]),
-      x1: at[i][0], y1: at[i][1], x2: at[j][0], y2: at[j][1], opacity: 0.75,
-    })));
-    const dots = at.flatMap(([x, y], i) => {
+    const at = SITES.map((i) => place(i, CIRCLE / 2 - 24)), key = `${now.kind} ${now.seed} ${wide}`;
+    if (key !== woven) {
+      woven = key;
+      const J = couplings(now.kind, now.seed);
+      const lines = SITES.flatMap((i) => SITES.slice(i + 1).filter((j) => J[i][j]).map((j) => kit.svg("line", {
+        class: J[i][j] > 0 ? "agree" : "differ", "stroke-width": 5 * Math.abs(J[i][j]),
+        x1: at[i][0], y1: at[i][1], x2: at[j][0], y2: at[j][1], opacity: 0.75,
+      })));
+      halves = SITES.map(() => kit.svg("path", { class: "half" }));
+      web.replaceChildren(...lines, ...at.flatMap(([x, y], i) => {
+        const number = place(i, CIRCLE / 2 - 7);
+        return [kit.svg("circle", { cx: x, cy: y, r: 9, class: "spin", fill: "var(--ground)" }), halves[i], text("", number[0], number[1] + 4, String(i + 1))];
+      }));
+    }
+    at.forEach(([x, y], i) => {
       const angle = Math.PI * (readout.exact[i] + 1) / 2, [dx, dy] = [9 * Math.sin(angle), 9 * Math.cos(angle)];
-      const number = place(i, CIRCLE / 2 - 7);
-      return [
-        kit.svg("circle", { cx: x, cy: y, r: 9, class: "spin", fill: "var(--ground)" }),
-        kit.svg("path", { class: "half", d: `M${x - dx} ${y + dy}A9 9 0 ${Number(dy < 0)} 0 ${x + dx} ${y + dy}z` }),
-        text("", number[0], number[1] + 4, String(i + 1)),
-      ];
+      halves[i].setAttribute("d", `M${x - dx} ${y + dy}A9 9 0 ${Number(dy < 0)} 0 ${x + dx} ${y + dy}z`);
     });
-    web.replaceChildren(...lines, ...dots);
   }
 
   function draw(arriving) {
