@@ -6,6 +6,7 @@ cannot be encoded is replaced, what is too long is cut. All that is written late
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -87,14 +88,15 @@ def not_run(submission: Submission, exam: Exam) -> Result:
 
 
 class Ledger:
-    """The file, open to be written to."""
+    """The file, open to be written to. What was there is replaced when what is kept of it has been written."""
 
     def __init__(self, path: Path, about: Mapping[str, Any], kept: Sequence[Result] = ()):
-        self.path = path
-        self.file: TextIO = path.open("w", encoding="utf-8")
+        beside = path.with_name(f".{path.name}.new")
+        self.file: TextIO = beside.open("w", encoding="utf-8")
         self._line({"about": dict(about)})
         for known in kept:
             self.write(known)
+        os.replace(beside, path)
 
     def _line(self, thing: object) -> None:
         self.file.write(json.dumps(thing) + "\n")
@@ -115,12 +117,16 @@ class Ledger:
         )
 
     def close(self) -> None:
-        """Close it."""
+        """Say that the run came to its end, and close it."""
+        self._line({"done": True})
         self.file.close()
 
 
 def recorded(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What an earlier run was about, and its lines; a line that was cut off is passed over. Empty where there was none."""
+    """What an earlier run was about, and its lines; a line that was cut off is passed over. Empty where there was none.
+
+    ``done`` among the first is whether it came to its end.
+    """
     about, lines = dict[str, Any](), list[dict[str, Any]]()
     if path.is_file():
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -129,7 +135,9 @@ def recorded(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             except ValueError:
                 continue
             if "about" in thing:
-                about = thing["about"]
+                about = {**thing["about"], "done": False}
+            elif "done" in thing:
+                about["done"] = True
             else:
                 lines.append(thing)
     return about, lines

@@ -99,4 +99,4 @@ def counted(name: str) -> tuple[tuple[int, str, int, str], ...]:
     ['a.ipynb', 'a (2).ipynb', 'a (10).ipynb', 'a_v2.ipynb']
     """
     parts = re.findall(r"([0-9]+)|([^0-9]+)", NOTEBOOK.sub("", name).casefold())
-    return tuple((0 if text else 1, text, len(digits.lstrip("0")), digits.lstrip("0")) for digits, text in parts)
+    return tuple((1 if text else 0, text, len(digits.lstrip("0")), digits.lstrip("0")) for digits, text in parts)

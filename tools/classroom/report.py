@@ -34,6 +34,11 @@ def remembered(folder: Path) -> dict[str, Any]:
         ) from None
 
 
+def readable(folder: Path) -> None:
+    """Raise ValueError where the table that is there is not one that the grader wrote, before anything is graded."""
+    hand.entered(folder / TABLE, remembered(folder))
+
+
 def made(results: Sequence[Result], rule: LateRule | None, entered: Mapping[str, Mapping[str, str]]) -> list[Row]:
     """The rows of the table, in its order."""
     names = file_names([result.key for result in results], [result.submission.student for result in results])
@@ -124,7 +129,7 @@ def _keep(folder: Path) -> None:
     if there.is_file():
         earlier = folder / "earlier"
         earlier.mkdir(exist_ok=True, mode=0o700)
-        shutil.copyfile(there, earlier / f"grades-{len(list(earlier.iterdir())) + 1}.csv")
+        shutil.copyfile(there, earlier / f"grades-{len(list(earlier.glob('grades-*'))) + 1}.csv")
 
 
 def _changed(found: Sequence[hand.Change], folder: Path) -> list[str]:
