@@ -66,6 +66,9 @@ class Batch:
                     raise found
                 self.take(found)
         except KeyboardInterrupt:
+            while not ready.empty():
+                if isinstance(found := ready.get(), Grade):
+                    self.take(found)
             end(every)
             raise
 
