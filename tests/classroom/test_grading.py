@@ -8,7 +8,7 @@ from pathlib import Path
 import course
 import grade_submissions
 import pytest
-from classroom import build, grade, report, runner
+from classroom import build, grade, runner
 from classroom.cage import Limits
 from classroom.grade import Submission
 from classroom.judge import Exam, heard
@@ -43,8 +43,11 @@ class Class:
     def __init__(self, out):
         self.out = out
         with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
-            self.rows = {row["student"]: row for row in csv.DictReader(file)}
+            self.rows = {row["name"]: row for row in csv.DictReader(file)}
         self.run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+
+    def feedback(self, student):
+        return (self.out / "feedback" / self.rows[student]["feedback"]).read_text(encoding="utf-8")
 
     def points(self, student):
         return tuple(int(self.rows[student][number]) for number in "1234")
@@ -89,10 +92,10 @@ def test_outcome(graded, handed_in, student):
     assert int(row["total"]) == sum(handed.points)
 
 
-@pytest.mark.parametrize("student", [*FILES, "a pipe", "a link"])
+@pytest.mark.parametrize("student", [*FILES, "a pipe", "a link", "notes.txt"])
 def test_what_is_no_notebook_says_so(graded, student):
     row = graded.rows[student]
-    assert row["status"] == "unreadable"
+    assert row["status"] == ("unreadable" if student in FILES else "not a notebook")
     assert row["notes"]
     assert int(row["total"]) == 0
 
@@ -103,12 +106,12 @@ def test_unsolved_gets_nothing(graded):
 
 
 def test_a_folder_for_each_student_will_do(graded):
-    assert graded.rows["in a folder"]["file"] == "Untitled.ipynb"
+    assert graded.rows["in a folder"]["file"] == "in a folder/Untitled.ipynb"
     assert graded.points("in a folder") == (4, 4, 4, 4)
 
 
 def test_everyone_is_in_the_table_once(graded, handed_in):
-    students = {*map(named, handed_in), *FILES, "unsolved", "in a folder", "a link", "a pipe"}
+    students = {*map(named, handed_in), *FILES, "unsolved", "in a folder", "a link", "a pipe", "notes.txt"}
     assert set(graded.rows) == students
     assert len(list((graded.out / "feedback").iterdir())) == len(students)
 
@@ -120,27 +123,24 @@ def test_the_run_says_how_it_was_graded(graded):
 
 
 def test_feedback_names_the_mistake_and_gives_nothing_away(graded):
-    text = (graded.out / "feedback" / "partly_right.md").read_text(encoding="utf-8")
-    assert "## Question 3: 0 of 4" in text
+    text = graded.feedback("partly right")
+    assert 'Question 3: <span class="wrong">0 of 4</span>' in text
     assert "You averaged the two with equal weights" in text
     assert "Right: ordinary scores, far from zero, one key." in text
     assert "tensor(" not in text
-    right = (graded.out / "feedback" / "right.md").read_text(encoding="utf-8")
-    assert right.count("right.") == 4
-    assert "## Question 5: by hand of 4" in right
+    right = graded.feedback("right")
+    assert right.count("<p>right.</p>") == 4
+    assert 'Question 5: <span class="soft">4 points, still to be given</span>' in right
 
 
 def test_text_of_a_submission_has_no_effect_in_feedback(graded):
-    text = (graded.out / "feedback" / "_1_1.md").read_text(encoding="utf-8")
-    assert r"\<b\> \# no" in text
+    assert "&lt;b&gt; # no" in graded.feedback("'=1+1")
 
 
-def test_open_answers_are_collected(graded, tmp_path):
-    assert "## unsolved\n\n*nothing*" in (graded.out / "question_5.md").read_text(encoding="utf-8")
-    start = build.YOURS.format("5")
-    assert report.by_hand(["# Title", start, "It freezes.", "## Next", "no"], "5") == "It freezes."
-    assert report.by_hand([start.replace("*Write here, in place of this line.*", "At three.")], "5") == "At three."
-    assert report.by_hand(["# Title"], "5") == ""
+def test_open_answers_are_collected(graded):
+    text = (graded.out / "question_5.html").read_text(encoding="utf-8")
+    assert re.search(r"<bdi>unsolved</bdi>.*</h2><p class=soft>nothing</p>", text)
+    assert "One point each" in text  # the rubric
 
 
 # The cage

@@ -5,12 +5,12 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tqdm.auto import tqdm
 
 from classroom.build import YOURS
+from classroom.hand_ins import Submission
 from classroom.judge import Exam, Mark, heard
 from classroom.keepers import Keeper
 from classroom.runner import REST, TOO_LONG
@@ -29,14 +29,6 @@ ENDS = {
 }
 
 
-@dataclass(frozen=True)
-class Submission:
-    """A file and whose it is."""
-
-    student: str
-    path: Path
-
-
 @dataclass
 class Grade:
     """What became of a submission."""
@@ -51,22 +43,6 @@ class Grade:
     def total(self) -> int:
         """Points so far, without those that a teacher gives."""
         return sum(mark.points or 0 for mark in self.marks)
-
-
-def submissions(folder: Path, assignment: str) -> list[Submission]:
-    """The submissions in a folder: ``NAME.ipynb``, or a folder ``NAME`` that holds one or more notebooks.
-
-    Of several in a folder the one that is named like the assignment counts, else the first by name.
-    """
-    found = list[Submission]()
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            notebooks = sorted(entry.rglob("*.ipynb"), key=lambda path: (not path.stem.startswith(assignment), path))
-            notebooks = [path for path in notebooks if ".ipynb_checkpoints" not in path.parts]
-            found += [Submission(entry.name, path) for path in notebooks[:1]]
-        elif entry.suffix == ".ipynb":
-            found.append(Submission(entry.stem, entry))
-    return found
 
 
 @dataclass

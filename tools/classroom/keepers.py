@@ -50,7 +50,7 @@ class Keeper:
         self.limits, self._closed = limits, tuple(closed)
         self.choices = cages(self._closed, number, unprotected=unprotected)
         self.empty: dict[str, Any] = {}
-        self._program: subprocess.Popen[bytes] | None = None
+        self.program: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
         self._refused: list[str] = []
 
@@ -61,7 +61,7 @@ class Keeper:
         places = {"PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "MPLCONFIGDIR": f"{tempfile.gettempdir()}/classroom-{os.getuid()}"}
         command = [sys.executable, "-I", "-c", _KEEPER, _TOOLS, str(theirs.fileno())]
         with theirs:
-            self._program = subprocess.Popen(command, env=plain | places, start_new_session=True, pass_fds=(theirs.fileno(),))
+            self.program = subprocess.Popen(command, env=plain | places, start_new_session=True, pass_fds=(theirs.fileno(),))
         self._door = ours
         return ours
 
@@ -134,13 +134,13 @@ class Keeper:
         if self._door is not None:
             self._door.close()
             self._door = None
-        if self._program is not None:
+        if self.program is not None:
             try:
-                self._program.wait(2)
+                self.program.wait(2)
             except subprocess.TimeoutExpired:
-                self._program.kill()
-                self._program.wait()
-            self._program = None
+                self.program.kill()
+                self.program.wait()
+            self.program = None
 
 
 def _witness(folder: str) -> str | None:
