@@ -45,9 +45,9 @@ def cell(source):
     return {"cells": [{"cell_type": "code", "source": source}]}
 
 
-def keeper_in(kind, closed, limits=Limits(seconds=2)):
+def keeper_in(kind, closed):
     """A keeper with a cage of a kind; skip where there is none."""
-    found = Keeper(0, limits, closed, unprotected=True)
+    found = Keeper(0, Limits(seconds=2), closed, unprotected=True)
     found.choices = [choice for choice in found.choices if choice.kind == kind]
     try:
         assert found.cage
@@ -85,7 +85,7 @@ def probe(keeper, tmp_path):
 
 
 def test_cage_has_a_home_of_its_own_and_no_credentials(probe):
-    ask, cage, _ = probe
+    ask, _, _ = probe
     environment, home, wrote = ask("environment", "home", "write")
     assert set(environment.split(",")) - {"LC_CTYPE"} == {
         *("HOME", "LANG", "MPLBACKEND", "MPLCONFIGDIR", "OMP_NUM_THREADS", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR")

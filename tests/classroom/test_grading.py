@@ -60,7 +60,7 @@ def tier(request):
 @pytest.fixture(scope="module")
 def handed_in(tier):
     """Who hands in: in ``make test`` one for each outcome, and those whom other tests ask after."""
-    asked = {"right", "partly right", "=1+1", "100 MB", *plainly(tier)}
+    asked = {"right", "partly right", "=1+1", "100 MB"}
     return list(HANDED) if tier == "all" else [name for name in HANDED if name in asked | one_of_each()]
 
 

@@ -192,7 +192,7 @@ class _Replay:
         self.answers = iter(answers)
 
     def __call__(self, *_: object) -> object:
-        answer = next(self.answers)
+        answer: object = next(self.answers)
         if not isinstance(answer, dict):
             raise _kind("NoAnswer")("it did not come to an end")
         if "raised" in answer:

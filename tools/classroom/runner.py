@@ -125,7 +125,7 @@ class Runner:
         """Write one message. A child that the submission has made ends where it comes here."""
         if os.getpid() != self.me:
             os._exit(0)
-        line = json.dumps(message).encode() + b"\n"
+        line = b"\n" + json.dumps(message).encode() + b"\n"  # whatever a submission has begun to write ends here
         while line:
             line = line[os.write(self.pipe, line) :]
 
@@ -196,7 +196,7 @@ class Runner:
 def run(pipe: int, notebook: int, job: dict[str, Any]) -> None:
     """Do a job: read the notebook from one file descriptor, say what comes of it on another."""
     runner = Runner(pipe, job["skip"])
-    sys.modules["attnlib"] = None  # the package has the answers
+    sys.modules["attnlib"] = None  # type: ignore[assignment]  # the package has the answers
     runner.say("begin", "file", "")
     try:
         with open(notebook, encoding="utf-8-sig") as file:
