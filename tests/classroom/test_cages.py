@@ -235,7 +235,16 @@ def test_nothing_outlives_the_grader(inbox, tmp_path, name):
     source = (inbox / "submissions" / f"{name}.ipynb").read_text(encoding="utf-8")
     (tmp_path / "inbox" / "one.ipynb").write_text(source.replace("time.sleep(1)", "time.sleep(0.1)"), encoding="utf-8")
     tool = course.ROOT / "tools" / "grade_submissions.py"
-    command = [sys.executable, tool, inbox / "teacher" / FIRST.name, tmp_path / "inbox", tmp_path / "out", "--seconds", "60"]
+    command = [
+        sys.executable,
+        tool,
+        inbox / "teacher" / FIRST.name,
+        tmp_path / "inbox",
+        tmp_path / "out",
+        "--seconds",
+        "60",
+        "--unprotected",
+    ]
     grader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert "submissions" in grader.stdout.readline() or grader.stdout.readline()
     time.sleep(1)
@@ -259,7 +268,7 @@ def _alive(pid):
 
 def test_the_wall_ends_what_no_other_limit_does(inbox):
     """Time in which a machine does other things is not counted, so that a limit in seconds alone ends nothing for certain."""
-    found = Keeper(0, Limits(seconds=1000, total=1000, wall=4), [])
+    found = Keeper(0, Limits(seconds=1000, total=1000, wall=4), [], unprotected=True)
     begin = time.monotonic()
     there = Submission("loop at the top", inbox / "submissions" / "loop at the top.ipynb")
     (one,) = grade.grade(Exam(FIRST, 7), [there], [found])
