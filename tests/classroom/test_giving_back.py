@@ -527,7 +527,7 @@ def test_digest_counts_and_names_nobody(desk):
     (desk.inbox / "lise").mkdir()
     desk.grade()
     text = desk.read("digest.md")
-    assert text.startswith("# Assignment 0. Small\n\n3 submissions ran; 1 hand-ins are missing or could not be run.")
+    assert text.startswith("# Assignment 0. Small\n\n3 of 4 students handed in a notebook that was run.")
     assert (
         "## Question 2. Square\n\n1 right, 0 partly right, 2 wrong; 1 of 3 points on average.\n\n- 2: That is the cube." in text
     )
@@ -592,7 +592,7 @@ def test_table_for_moodle(desk, tmp_path):
     assert list(row) == worksheet.splitlines()[0].split(",")
     assert (row["Identifier"], row["Grade"], row["Maximum Grade"]) == ("Participant 101", "6", "7")
     assert row["Last modified (grade)"] == "Wednesday, 2 December 2026, 9:00 AM"
-    assert row["Feedback comments"].startswith("6 of 7 points.<br>Question 1: 1 of 2. not yet. It raised E: &lt;img src=x&gt;")
+    assert row["Feedback comments"].startswith("6 of 7 points.<br>Question 1: 1 of 2. Not yet. It raised E: &lt;img src=x&gt;")
 
 
 def test_table_for_moodle_without_a_worksheet(desk):
