@@ -117,6 +117,7 @@ def graded(options: argparse.Namespace) -> int:
         raise ValueError(f"{options.out} holds {before['assignment']}: give another folder to write to")
     report.readable(options.out)
     master = Master.read(options.pack / "master.py", pack["assignment"])
+    last = _last(options.out / "run.json")
     exam = drawn(master, before.get("seed") if options.seed is None else options.seed)
     about = {"assignment": master.name, "seed": exam.seed, "master": hashlib.sha256(master.text.encode()).hexdigest()}
     with ExitStack() as stack:
@@ -130,6 +131,8 @@ def graded(options: argparse.Namespace) -> int:
         run = _run(batch, options, private, stack)
         results = batch.close()
         run = {**about, "title": master.title, "late": rule.sentence if rule else "", **run}
+        if not batch.to_run:  # how it was graded is what the last run says
+            run |= {what: known for what, known in last.items() if what in ("cage", "seconds")}
         say(report.write(results, exam, options.out, about, rule=rule, roster=people, column=options.canvas))
     save(options.out / "run.json", json.dumps(run, indent=1) + "\n")
     print(f"Where to look: {options.out / 'grades.csv'}, {options.out / 'digest.html'} and {options.out / 'feedback'}")
@@ -161,6 +164,14 @@ def _run(batch: Batch, options: argparse.Namespace, private: Private, stack: Exi
     else:
         print(f"{title}: {len(batch.there)} rows, nothing to grade{again}, seed {batch.exam.seed}", flush=True)
     return {"cage": cage, "graded": len(batch.to_run), "seconds": round(time.monotonic() - begin)}
+
+
+def _last(path: Path) -> dict[str, Any]:
+    """What the last run says of itself."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _empty(folder: Path) -> None:

@@ -133,7 +133,7 @@ def test_feedback_names_the_mistake_and_gives_nothing_away(graded):
     assert "Right: ordinary scores, far from zero, one key." in text
     assert "tensor(" not in text
     right = graded.feedback("right")
-    assert right.count("<p>right.</p>") == 4
+    assert right.count("<p>Right.</p>") == 4
     assert 'Question 5: <span class="soft">4 points, still to be given</span>' in right
 
 

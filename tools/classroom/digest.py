@@ -52,8 +52,8 @@ class Asked:
 class Digest:
     """A class."""
 
-    handed_in: int
-    missing: int
+    ran: int
+    rows: int
     asked: list[Asked]
     stopped: Counter[str]
 
@@ -78,7 +78,7 @@ def digest(rows: Sequence[Row], master: Master) -> Digest:
                     one.mistakes.setdefault(sentence, []).append(row.student)
         asked.append(one)
     stopped = Counter(stop for row in ran for stop in dict.fromkeys(map(_stopped, row.result.notes)) if stop)
-    return Digest(len(ran), len(rows) - len(ran), asked, stopped)
+    return Digest(len(ran), len(rows), asked, stopped)
 
 
 def _title(master: Master, asked: str) -> str:
@@ -94,6 +94,8 @@ def _sentence(question: Question, mark: Mark) -> str:
         return ""
     if mark.mistake in question.wrong:
         return question.wrong[mark.mistake].message
+    if re.match(r"not yet\. It (took too|ended Python|started too|returned too|did not come)", mark.message):
+        return "(It did not run to its end.)"
     if "raised" in mark.message:
         return "(It raised an error.)"
     if "returns nothing" in mark.message or "no function" in mark.message:
@@ -126,11 +128,12 @@ def markdown(found: Digest, title: str, names: bool = False) -> str:
     lines = [
         f"# {title}",
         "",
-        f"{found.handed_in} submissions ran; {found.missing} hand-ins are missing or could not be run.",
+        _ran(found),
         "",
     ]
     for asked in found.asked:
-        lines += [f"## {asked.title}", "", _count(asked), ""]
+        lines += [f"## {asked.title}", "", _count(asked)]
+        lines += [""] if asked.mistakes or asked.cases else []
         lines += [f"- {count}: {_plain(text)}" for count, text in _lines(asked, names)]
         lines += [f"- Hidden case *{name}*: not right for {count}." for name, count in asked.cases.most_common(MOST)]
         lines.append("")
@@ -143,7 +146,7 @@ def html(found: Digest, title: str) -> str:
     """The digest as a page, without names."""
     parts = [
         f"<h1>{safe(title)}</h1>",
-        f"<p>{found.handed_in} submissions ran; {found.missing} are missing or could not be run.</p>",
+        f"<p>{_ran(found)}</p>",
     ]
     for asked in found.asked:
         mistakes = "".join(f'<tr><td class="n">{count}</td><td>{safe(text)}</td></tr>' for count, text in _lines(asked, False))
@@ -159,6 +162,10 @@ def html(found: Digest, title: str) -> str:
         )
         parts.append(f"<section><h2>What did not run</h2><table>{stops}</table></section>")
     return page(f"{title}: digest", "\n".join(parts))
+
+
+def _ran(found: Digest) -> str:
+    return f"{found.ran} of {found.rows} students handed in a notebook that was run."
 
 
 def _count(asked: Asked) -> str:

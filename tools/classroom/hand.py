@@ -27,8 +27,12 @@ class Change:
     why: str
 
     def __str__(self) -> str:
-        column = f"question {self.question}" if self.question.isdecimal() else self.question
-        return f"{self.student}, {column}: {self.before or 'nothing'} -> {self.after or 'nothing'} ({self.why})"
+        return f"{self.student}, {spoken(self.question)}: {self.before or 'nothing'} -> {self.after or 'nothing'} ({self.why})"
+
+
+def spoken(column: str) -> str:
+    """A column in words."""
+    return f"question {column}" if column[:1].isdecimal() else column
 
 
 def same(one: str, other: str) -> bool:
@@ -92,21 +96,23 @@ def changes(rows: Sequence[Row], before: State, about: Mapping[str, Any]) -> lis
         if key not in old:
             found.append(Change(row.student, "row", "", now["status"], "not there before"))
             continue
-        was, reasons = old[key], list[str]()
+        was, causes = old[key], list[str]()
         why = _why(row, was, before["about"], about)
         for column in asked:
             by_hand = column in row.hand
             if not same(was["shown"].get(column, ""), now[column]):
                 reason = "entered by hand" if by_hand or not _moved(was, row, column) else why
                 found.append(Change(row.student, column, was["shown"].get(column, ""), now[column], reason))
-                reasons.append(reason)
+                causes.append(spoken(column))
             elif by_hand and _moved(was, row, column):
                 text = f"{why}; {now[column]} was entered by hand and stays"
                 found.append(Change(row.student, column, was["found"].get(column, ""), row.found()[column], text))
         for column in ("deduction", "final", "status"):
             if not same(was["shown"].get(column, ""), now[column]):
-                reason = "; ".join(dict.fromkeys(reasons)) or (why if column == "status" else "late rule or time of hand-in")
+                follows = f"follows from {', '.join(causes)}" if causes else "the late rule or the time of hand-in is another"
+                reason = why if column == "status" else follows
                 found.append(Change(row.student, column, was["shown"].get(column, ""), now[column], reason))
+                causes += [column] if column == "deduction" and not causes else []
     there = {row.result.key for row in rows}
     for key, was in old.items():
         if key not in there:

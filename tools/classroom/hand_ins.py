@@ -141,15 +141,15 @@ def _submission(entries: Sequence[_Entry], assignment: str, zone: tzinfo | None,
     key = person.key if person else named.id or named.student
     if any(entry.named.late for entry in entries):
         notes.append("the platform says that it was late, and not by how much")
+    by_roster = (_zoned(person.when, zone), "roster") if person and person.when else None
     if not notebooks:
         why = list(dict.fromkeys(file.trouble or "it is not a notebook" for file in others))[:3] or ["there is no notebook"]
         first = others[0] if others else entries[0].files[0]
         given = Submission(student, Path(*first.parts), key, person, named, _where(first), status=NOT_A_NOTEBOOK)
-        return replace(given, passed_over=tuple(map(_where, others[1:])), notes=(*notes, *why))
+        when, clock = by_roster or (None, "")
+        return replace(given, when=when, clock=clock, passed_over=tuple(map(_where, others[1:])), notes=(*notes, *why))
     best = chosen(notebooks, assignment)
-    when, clock = best.when, best.clock
-    if person and person.when:
-        when, clock = _zoned(person.when, zone), "roster"
+    when, clock = by_roster or (best.when, best.clock)
     passed_over = [*(one.file for one in notebooks if one is not best), *others]
     assert best.file.path
     return Submission(

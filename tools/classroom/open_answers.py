@@ -58,7 +58,7 @@ def rubric(master: Master, number: str) -> str:
             inside = heading[1] == number if heading else inside
             if inside and "teacher" in cell.tags:
                 found.append(cell.source)
-    return "\n\n".join(found)
+    return "\n\n".join(found).replace("**Rubric.** ", "", 1)
 
 
 def cut(text: str) -> str:

@@ -6,6 +6,7 @@ A page needs nothing beside it and runs nothing. All that a student has made is 
 from collections.abc import Sequence
 
 from classroom.judge import Mark
+from classroom.names import NOTEBOOK
 from classroom.question import ByHand
 from classroom.rows import REMARKS, Row
 from classroom.writing import number, page, safe
@@ -33,7 +34,8 @@ def sentences(row: Row, mark: Mark) -> list[str]:
     given = row.points[mark.number]
     if mark.points is None:
         return ["Your teacher reads this one."] if given is None else []
-    said = [mark.message] if given == mark.points or not row.hand.get(mark.number) else ["Your teacher has set these points."]
+    message = mark.message[:1].upper() + mark.message[1:]
+    said = [message] if given == mark.points or not row.hand.get(mark.number) else ["Your teacher has set these points."]
     if mark.right and mark.points != mark.of:
         said.append(f"Right: {', '.join(mark.right)}.")
     return said
@@ -59,9 +61,11 @@ def feedback(row: Row, title: str) -> str:
     parts = [f"<h1>{safe(title)}</h1>", f"<p><bdi>{safe(row.student)}</bdi></p>"]
     parts += [f'<p class="{"sum" if place == 0 else ""}">{safe(text)}</p>' for place, text in enumerate(sums(row))]
     parts.append(f'<p class="soft">{safe(STATUSES.get(result.status, result.status))}</p>')
-    if submission.passed_over and not submission.status:
-        over = ", ".join(submission.passed_over[:5])
-        parts.append(f'<p class="soft">Graded: <bdi>{safe(submission.entry)}</bdi>. Passed over: <bdi>{safe(over)}</bdi>.</p>')
+    over = [_inside(name) for name in submission.passed_over if NOTEBOOK.search(name)]
+    if over and not submission.status:
+        names = ", ".join(over[:5])
+        mine = safe(_inside(submission.entry))
+        parts.append(f'<p class="soft">Graded: <bdi>{mine}</bdi>. Passed over: <bdi>{safe(names)}</bdi>.</p>')
     if remarks := row.hand.get(REMARKS):
         parts.append(f"<section><h2>From your teacher</h2><pre>{safe(remarks)}</pre></section>")
     for mark in result.marks:
@@ -73,6 +77,11 @@ def feedback(row: Row, title: str) -> str:
         notes = "".join(f"<li>{safe(note)}</li>" for note in result.notes)
         parts.append(f"<section><h2>While it ran</h2><ul>{notes}</ul></section>")
     return page(title, "\n".join(parts))
+
+
+def _inside(entry: str) -> str:
+    """A place in the inbox as its student knows it: without the name that a platform has put before it."""
+    return entry.partition("/")[2] or entry
 
 
 def plain(row: Row) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from classroom.hand_ins import NOTHING
 from classroom.late import LateRule, spoken
 from classroom.ledger import Result
 from classroom.writing import number, points
@@ -83,7 +84,7 @@ class Row:
     @property
     def late(self) -> str:
         """By how much it was late, in words."""
-        if not self.rule or self.result.submission.status:
+        if not self.rule or self.result.submission.status == NOTHING:
             return ""
         by = self.rule.late(self.result.submission.when)
         return "unknown" if by is None else spoken(by) if by else "no"

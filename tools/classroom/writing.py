@@ -64,7 +64,7 @@ def points(text: str) -> Fraction | None:
 def cell(value: object) -> str:
     """A value for a table, on one line. What a spreadsheet would take for a formula is quoted, behind a semicolon too."""
     text = " ".join(clean("" if value is None else str(value), 4000).split())
-    if _NUMBER.fullmatch(text):
+    if _NUMBER.fullmatch(text) or text == "-":
         return text
     text = f"'{text}" if text.startswith(tuple(_FORMULA)) else text
     return re.sub(rf"([;,]\s*)(?=[{re.escape(_FORMULA)}])", r"\1'", text)
