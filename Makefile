@@ -56,7 +56,8 @@ grade: .venv/installed  ## grade what a class handed in: make grade PACK=... SUB
 	@$(RUN) tools/grade_submissions.py "$(PACK)" "$(SUBMISSIONS)" "$(OUT)" $(GRADING)
 GRADING = $(if $(ROSTER),--roster "$(ROSTER)") $(if $(DUE),--due "$(DUE)") $(if $(GRACE),--grace "$(GRACE)") \
 	$(if $(LATE),--late "$(LATE)") $(if $(LATE_MOST),--late-most "$(LATE_MOST)") $(if $(TIMES),--times "$(TIMES)") \
-	$(if $(CANVAS),--canvas "$(CANVAS)") $(if $(SEED),--seed "$(SEED)") $(if $(RESUME),--resume)
+	$(if $(CANVAS),--canvas "$(CANVAS)") $(if $(SEED),--seed "$(SEED)") $(if $(RESUME),--resume) \
+	$(if $(WORKERS),--workers "$(WORKERS)") $(if $(MEMORY),--memory "$(MEMORY)") $(if $(UNPROTECTED),--unprotected)
 
 # A new pip first: it settles what fits together in a third of the time that the one which comes with Python 3.11 takes.
 # Not compiled: Python compiles what it imports, a fifth of what is installed. The checker of types reads torch here, once.
