@@ -106,7 +106,7 @@ def test_the_same_from_a_zip(collect, inbox, tmp_path):
         "d": "",
         "e.txt": "not a notebook",
     }
-    assert [found[name].path.read_text(encoding="utf-8") for name in "abd"] == ["a", "10", "inner"]
+    assert [found[name].path.read_text(encoding="utf-8") for name in ("a", "b", "d")] == ["a", "10", "inner"]
     assert found["d"].passed_over == ("d.zip/0-small.pdf (it is not a notebook)",)
 
 
