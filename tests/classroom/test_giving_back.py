@@ -2,10 +2,11 @@
 
 import csv
 import doctest
-import importlib
+import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -642,3 +643,25 @@ def test_thousand_hand_ins_are_collected_quickly(desk):
     made, _ = collected(desk.inbox, "0-small", Private(desk.folder / "private"))
     assert len(made) == 1000
     assert time.process_time() - begin < 5
+
+
+def test_packages_that_the_page_allows_are_there():
+    text = (course.ROOT / "book" / "classroom.md").read_text(encoding="utf-8")
+    allowed = re.findall(r"`(\w+)`", re.search(r"with `make` these are (.*?)\.", text)[1])
+    assert len(allowed) == 6
+    assert all(map(importlib.util.find_spec, allowed))
+
+
+def test_make_grade_hands_on_every_setting():
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    settings = {"ROSTER": "--roster", "DUE": "--due", "GRACE": "--grace", "LATE": "--late", "LATE_MOST": "--late-most"}
+    settings |= {"TIMES": "--times", "CANVAS": "--canvas", "SEED": "--seed"}
+    command = ["make", "-n", "grade", "PACK=a", "SUBMISSIONS=b", "OUT=c", "RESUME=1", *(f"{name}=1%" for name in settings)]
+    said = subprocess.run(command, cwd=course.ROOT, capture_output=True, text=True, check=True).stdout
+    line = next(line for line in said.splitlines() if "grade_submissions" in line)
+    assert line.split("grade_submissions.py ")[1].split() == [
+        *('"a"', '"b"', '"c"'),
+        *(word for option in settings.values() for word in (option, '"1%"')),
+        "--resume",
+    ]

@@ -106,7 +106,7 @@ def test_the_same_from_a_zip(collect, inbox, tmp_path):
         "d": "",
         "e.txt": "not a notebook",
     }
-    assert [found[name].path.read_text(encoding="utf-8") for name in "abd"] == ["a", "10", "inner"]
+    assert [found[name].path.read_text(encoding="utf-8") for name in ("a", "b", "d")] == ["a", "10", "inner"]
     assert found["d"].passed_over == ("d.zip/0-small.pdf (it is not a notebook)",)
 
 
@@ -165,6 +165,31 @@ def test_a_zip_may_neither_be_large_nor_hold_much(inbox, tmp_path):
         ("it holds 9 files; 5 are read at most",),
     ]
     assert sum(path.stat().st_size for path in private.iterdir()) == 0
+
+
+@pytest.mark.parametrize("spoil", ["encrypted", "cut", "checksum", "a name of dots", "no date", "method"])
+def test_a_spoilt_zip_is_a_row(rows, inbox, spoil):
+    info = zipfile.ZipInfo(
+        "./" if spoil == "a name of dots" else "0-small.ipynb",
+        (1980, 0, 0, 0, 0, 0) if spoil == "no date" else (1980, 1, 1, 0, 0, 0),
+    )
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as target:
+        target.writestr(info, "{" + "x" * 50)
+    content = bytearray(made.getvalue())
+    entry = content.index(b"PK\x01\x02")
+    if spoil == "encrypted":
+        content[6], content[entry + 8] = 1, 1
+    elif spoil == "cut":
+        content = content[:-30]
+    elif spoil == "checksum":
+        content[45] ^= 1
+    elif spoil == "method":
+        content[8], content[entry + 10] = 99, 99
+    (inbox / "a.zip").write_bytes(content)
+    (one,) = rows()
+    assert (one.status == "") == (spoil == "no date")
+    assert one.notes or not one.status
 
 
 def test_names_in_a_zip_do_not_reach_the_disk(collect, inbox, tmp_path):
@@ -279,6 +304,13 @@ def test_a_time_that_a_student_could_have_written_is_not_believed(collect, inbox
     assert believed["ada"].when is None
     assert believed["marie"].when.timestamp() == 1e9
     assert believed["marie"].clock == "file"
+
+
+def test_a_name_that_is_anothers_number_is_another_student(rows, inbox):
+    put(inbox / "4711.ipynb")
+    put(inbox / "lovelaceada_4711_1_0-small.ipynb")
+    put(inbox / "Ada Lovelace_4711_assignsubmission_file_" / "x.ipynb")
+    assert [one.student for one in rows()] == ["4711", "Ada Lovelace", "lovelaceada"]
 
 
 def test_names_that_imitate():

@@ -2,8 +2,10 @@
 
 import queue
 import shutil
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +63,13 @@ class Batch:
                 ready.put(error)
 
         threading.Thread(target=work, daemon=True).start()
-        try:
+        with interrupted_by(lambda: ready.put(KeyboardInterrupt())):  # in its turn, so that what is ready is kept
             while (found := ready.get()) is not None:
+                if isinstance(found, KeyboardInterrupt):
+                    end(every)
                 if isinstance(found, BaseException):
                     raise found
                 self.take(found)
-        except KeyboardInterrupt:
-            while not ready.empty():
-                if isinstance(found := ready.get(), Grade):
-                    self.take(found)
-            end(every)
-            raise
 
     def take(self, grade: Grade) -> None:
         """Keep a grade."""
@@ -83,6 +81,20 @@ class Batch:
         """The results in the order of what was handed in, when all is done."""
         self.ledger.close()
         return [self.results[one.key or one.student] for one in self.there]
+
+
+@contextmanager
+def interrupted_by(stop: Callable[[], object]) -> Iterator[None]:
+    """Let Ctrl-C, and a request to end, call that. In another thread than the main one nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {sign: signal.signal(sign, lambda *_: stop()) for sign in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
 
 
 def end(every: Sequence[Keeper], seconds: float = 1.0) -> None:

@@ -7,6 +7,7 @@ Those that were passed over are named. In a folder of nbgrader's only the folder
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -119,6 +120,8 @@ def collected(
         if person.key not in there:
             made.append(Submission(person.name, Path(), person.key, person, status=NOTHING))
     made.sort(key=lambda submission: (counted(submission.student), submission.entry))
+    twice = Counter(submission.key for submission in made)
+    made = [replace(one, key=f"{one.key} {one.entry}") if twice[one.key] > 1 else one for one in made]
     return made, [f"{clean(name, LONGEST)} was left out: a system made it" for name in litter]
 
 
