@@ -286,7 +286,7 @@ HANDED = {
         first("import sys; sys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)"), "incomplete", note="cell 1: "
     ),
     "threads that spin": Handed(first(SPINNING_THREADS)),
-    "memory without a name": Handed(first(HIDDEN_MEMORY), "incomplete", note="cell 1: took too much memory"),
+    "memory without a name": Handed(first(HIDDEN_MEMORY), "incomplete", note="cell 1: took too "),
     "an odd name": Handed(first(ODD_NAME), "incomplete", note="cell 1: took too long"),
     "an error that cannot be written": Handed(begins("merge", "raise ValueError('\\ud800')"), points=(4, 4, 0, 4)),
     "times an answer": Handed(magic("%%time"), points=(4, 4, 4, 4)),
