@@ -121,7 +121,7 @@ def graded(options: argparse.Namespace) -> int:
     exam = drawn(master, before.get("seed") if options.seed is None else options.seed)
     about = {"assignment": master.name, "seed": exam.seed, "master": hashlib.sha256(master.text.encode()).hexdigest()}
     with ExitStack() as stack:
-        private = Private(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="classroom-"))))
+        private = Private(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hand-ins-"))))
         zone, believe = rule.due.tzinfo if rule else None, options.times == "files"
         there, said = collected(options.submissions, master.name, private, people, zone, believe)
         batch = Batch(exam, there, options.out, about, options.resume)

@@ -92,7 +92,7 @@ def _sentence(question: Question, mark: Mark) -> str:
     """The sentence of a named mistake, from the master; of what has no name, what kind it is."""
     if mark.points == mark.of:
         return ""
-    if mark.mistake in question.wrong:
+    if mark.mistake is not None and mark.mistake in question.wrong:
         return question.wrong[mark.mistake].message
     if re.match(r"not yet\. It (took too|ended Python|started too|returned too|did not come)", mark.message):
         return "(It did not run to its end.)"
