@@ -52,8 +52,12 @@ bench: .venv/installed  ## time the package against torch's own attention and ag
 assignments: .venv/installed  ## build each assignment: a notebook for students, a pack for teachers
 	@$(RUN) tools/build_assignments.py
 
-grade: .venv/installed  ## grade a folder of submissions: make grade PACK=... SUBMISSIONS=... OUT=...
-	@$(RUN) tools/grade_submissions.py "$(PACK)" "$(SUBMISSIONS)" "$(OUT)" $(if $(SEED),--seed $(SEED))
+grade: .venv/installed  ## grade what a class handed in: make grade PACK=... SUBMISSIONS=... OUT=... (more: the page Classroom)
+	@$(RUN) tools/grade_submissions.py "$(PACK)" "$(SUBMISSIONS)" "$(OUT)" $(GRADING)
+GRADING = $(if $(ROSTER),--roster "$(ROSTER)") $(if $(DUE),--due "$(DUE)") $(if $(GRACE),--grace "$(GRACE)") \
+	$(if $(LATE),--late "$(LATE)") $(if $(LATE_MOST),--late-most "$(LATE_MOST)") $(if $(TIMES),--times "$(TIMES)") \
+	$(if $(CANVAS),--canvas "$(CANVAS)") $(if $(SEED),--seed "$(SEED)") $(if $(RESUME),--resume) \
+	$(if $(WORKERS),--workers "$(WORKERS)") $(if $(MEMORY),--memory "$(MEMORY)") $(if $(UNPROTECTED),--unprotected)
 
 # A new pip first: it settles what fits together in a third of the time that the one which comes with Python 3.11 takes.
 # Not compiled: Python compiles what it imports, a fifth of what is installed. The checker of types reads torch here, once.

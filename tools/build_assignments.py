@@ -29,8 +29,12 @@ def main(arguments: list[str]) -> int:
         if options.name and path.parent.name not in options.name:
             continue
         master = Master.read(path)
+        try:
+            notebook, pack = build.write(master, options.to)
+        except ValueError as error:
+            wrong.append(str(error))
+            continue
         wrong += Exam(master, seed=0).faults()
-        notebook, pack = build.write(master, options.to)
         print(f"{master.title}\n  for students: {notebook}\n  for teachers: {pack}")
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     return bool(wrong)

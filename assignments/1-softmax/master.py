@@ -49,7 +49,7 @@ QUESTION_1 = Question(
         "ordinary scores": Case(1, lambda draw: [(draw(4, 6), draw.number(0.3, 0.8)), (draw(2, 3), draw.number(2, 3))]),
         "far from zero": Case(1, lambda draw: [(4000 + draw(3, 5), 1.5), (-5000 + draw(3, 5), 0.7)]),
         "far apart": Case(1, lambda draw: [(1000 * draw(3, 5).argsort(-1).double(), draw.number(1.5, 2.5))]),
-        "one key": Case(1, lambda draw: [(draw(3, 1) + 4000, draw.number(1.5, 2.5))]),
+        "one key": Case(1, lambda draw: [(draw(3, 1) + 4000, draw.number(1.5, 2.5)), (draw(2, 3), draw.number(2, 3))]),
     },
     wrong={
         "no shift": Wrong(
@@ -65,12 +65,11 @@ QUESTION_1 = Question(
         "no beta": Wrong(
             "The scores must be multiplied by beta, in the exponent of the sum too.",
             lambda s, b: torch.log_softmax(s, -1),
-            right_in=("one key",),
         ),
         "beta outside": Wrong(
             "You multiplied by beta after the normalisation. The weights do not sum to one then.",
             lambda s, b: b * torch.log_softmax(s, -1),
-            right_in=("far apart", "one key"),
+            right_in=("far apart",),
         ),
         "other axis": Wrong(
             "You normalise along the first axis. Each row is a distribution: sum over the last axis.",
@@ -114,7 +113,7 @@ QUESTION_2 = Question(
     cases={
         "hot": Case(2, lambda draw: [(draw(5, 7), draw.number(0.2, 0.6))]),
         "cold": Case(1, lambda draw: [(draw(5, 7), draw.number(2, 4))]),
-        "far from zero": Case(1, lambda draw: [(draw(4, 6) + 1e5, draw.number(0.5, 0.8))]),
+        "far from zero": Case(1, lambda draw: [(draw(4, 6) + 1e7, draw.number(0.5, 0.8))]),
     },
     wrong={
         "one beta": Wrong(
@@ -284,7 +283,7 @@ QUESTION_4 = Question(
 # Look at your curve of question 4 and at the dashed line. For 64 keys, at which spread would you call attention frozen, and why does the line stand where the steepest part nearly is? What changes when there are 4096 keys? And which product of a trained layer is "the spread" here? Six sentences.
 
 # %% [markdown] tags=["teacher"]
-# **Rubric.** One point each: a number read from the curve with the criterion used (half of the weight on few keys: between 2.5 and 3.5); the largest of $m$ normal numbers grows like $\sqrt{2 \ln m}$, so that beyond it the top state outweighs the sum of all others; 4096 keys move it to $\sqrt{2 \ln 4096} = 4.08$ only (the curve is steeper in units of that spread, not of $\sigma$: its largest slope falls from 0.17 to 0.13); the spread is $\beta$ times the standard deviation of the query-key products, so that weights and $\beta$ set it together.
+# **Rubric.** One point each: a number read from the curve with the criterion used ($Y_2 = 1/2$: 4.45; a largest weight of one half, which is not plotted, would be 3.2; $Y_2$ at the dashed line, 2.88, is 0.31); the largest of $m$ normal numbers grows like $\sqrt{2 \ln m}$, so that beyond it the top state outweighs the sum of all others; 4096 keys move it to $\sqrt{2 \ln 4096} = 4.08$ only (the curve is steeper in units of that spread, not of $\sigma$: its largest slope falls from 0.17 to 0.13); the spread is $\beta$ times the standard deviation of the query-key products, so that weights and $\beta$ set it together.
 
 # %% tags=["teacher"]
 QUESTION_5 = ByHand("5", 4)

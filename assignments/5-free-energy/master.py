@@ -82,28 +82,24 @@ QUESTION_1 = Question(
     cases={
         "towards the border": Case(2, lambda draw: [_walk(draw, 6), _walk(draw, 5)]),
         "many spins": Case(1, lambda draw: [_walk(draw, 30)]),
-        "away from it": Case(1, lambda draw: [_walk(draw, 5, up=True)]),
+        "away from it": Case(1, lambda draw: [_walk(draw, 5, up=True), _walk(draw, 4)]),
     },
     wrong={
         "where z is zero": Wrong(
             "You stop where a z is zero. The border comes earlier: the couplings must fit below diag(z) too.",
             lambda z, J, s: _first(-(z / s)[s < 0]),
-            right_in=("away from it",),
         ),
         "above the top eigenvalue": Wrong(
             "You ask that every z be above the largest eigenvalue of J. That is needed only where all z are one number.",
             lambda z, J, s: _first(((z - torch.linalg.eigvalsh(J)[-1]) / -s)[s < 0]),
-            right_in=("away from it",),
         ),
         "safe step": Wrong(
             "The least eigenvalue of V over the largest part of the step is safe, and shorter than it need be: the soft mode is not the site that moves most.",
             lambda z, J, s: torch.linalg.eigvalsh(torch.diag(z) - J)[0] / -s.min() if s.min() < 0 else _first(s[:0]),
-            right_in=("away from it",),
         ),
         "last crossing": Wrong(
             "You return the last zero of the determinant. Between the first and the second it is negative, and after the second positive again, but V is not positive definite any more.",
             lambda z, J, s: _first(1 / _crossings(z, J, s)[_crossings(z, J, s) > 0][:1]),
-            right_in=("away from it",),
         ),
         "no infinity": Wrong(
             "A negative number of steps is the way back. A step that lowers no z never meets the border: return infinity.",

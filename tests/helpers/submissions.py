@@ -66,6 +66,46 @@ def only_wrong(source: str) -> Callable[[Notebook], object]:
     return change
 
 
+def above(name: str, lines: str) -> Callable[[Notebook], object]:
+    """Put lines on top of the cell of a function."""
+
+    def change(nb: Notebook) -> None:
+        cell = answer(nb, name)
+        cell["source"] = f"{lines}\n{''.join(cell['source'])}"
+
+    return change
+
+
+def below(name: str, lines: str) -> Callable[[Notebook], object]:
+    """Put lines under a function."""
+
+    def change(nb: Notebook) -> None:
+        cell = answer(nb, name)
+        cell["source"] = f"{''.join(cell['source'])}\n{lines}"
+
+    return change
+
+
+def magic(line: str) -> Callable[[Notebook], object]:
+    """Let every answer's cell begin with a magic."""
+
+    def change(nb: Notebook) -> None:
+        for name in ("log_weights", "heat_capacity", "merge", "collapse"):
+            above(name, line)(nb)
+
+    return change
+
+
+def slow_cells(nb: Notebook) -> None:
+    for place in range(4):
+        nb["cells"].insert(3 * place, code("while True: pass"))
+
+
+def hanging(nb: Notebook) -> None:
+    for name in ("log_weights", "heat_capacity", "merge"):
+        begins(name, "while True: pass")(nb)
+
+
 def without_checks(nb: Notebook) -> None:
     nb["cells"] = [c for c in nb["cells"] if "check(" not in "".join(c["source"])]
 
@@ -127,6 +167,62 @@ exec(open({pack!r} + "/master.py").read())"""
 IMPORTED = """\
 import torch
 from attnlib.softmax import entropy"""
+WRAPPED = """\
+for name in ("log_weights", "heat_capacity", "merge", "collapse"):
+    globals()[name] = lambda *a, f=globals()[name]: ({change})"""
+"""Right answers, and what is made of them."""
+UNINTERRUPTED = """\
+import os
+os.mkfifo("f")
+os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, "f", os.O_RDONLY, 0)])"""
+SWALLOWS = """\
+while True:
+    try:
+        while True: pass
+    except BaseException: pass"""
+SPINNING_THREADS = """\
+import threading
+def spin():
+    while True: pass
+for _ in range(4): threading.Thread(target=spin, daemon=True).start()"""
+LYING_TENSORS = """\
+import torch
+class Lying(torch.Tensor):
+    numel = lambda self: 1
+    tolist = lambda self: "right"
+    is_floating_point = lambda self: True
+    __eq__ = lambda self, other: True
+"""
+HIDDEN_MEMORY = """\
+import os
+for _ in range(20):
+    if os.fork() == 0:
+        held = []
+        while True:
+            try:
+                file = os.memfd_create("x"); held.append(file)
+                while os.write(file, bytes(10**6)): pass
+            except OSError:
+                if len(held) > 60: __import__("time").sleep(10**6)
+__import__("time").sleep(10**6)"""
+REALPATH = """\
+import os, torch
+os.path.realpath = lambda path, **_: "/nowhere"
+os.fsdecode = lambda path: "/nowhere"
+exec(open({pack!r} + "/master.py").read())"""
+PAST_THE_VIEW = """\
+import ctypes, os
+libc = ctypes.CDLL(None)
+libc.unshare(0x10000000 | 0x20000)
+libc.umount2(b"/", 2), libc.mount(b"none", b"/usr", b"", 0x1000 | 0x20, 0), libc.chroot(b"/proc/1/root")
+exec(open({pack!r} + "/master.py").read())"""
+ODD_NAME = """\
+import ctypes, os
+ctypes.CDLL(None).prctl(15, b") R 1 1 1", 0, 0, 0)
+while True: pass"""
+SLOW_BELOW = """
+
+for _ in iter(int, 1): pass"""
 FLOOD = """\
 import os
 while True:
@@ -169,6 +265,38 @@ HANDED = {
     "cheat: the pipe": Handed(only_wrong(FORGED_LINES), points=(0, 0, 0, 0)),
     "cheat: the pack": Handed(only_wrong(STOLEN), "incomplete", (0, 0, 0, 0), "Error"),
     "cheat: the package": Handed(only_wrong(IMPORTED), "incomplete", (0, 0, 0, 0), "ModuleNotFoundError"),
+    "cheat: bfloat16": Handed(last(WRAPPED.format(change="1.03 * f(*a)).bfloat16(")), points=(0, 0, 0, 0)),
+    "cheat: float16": Handed(last(WRAPPED.format(change="1.008 * f(*a)).half(")), points=(0, 0, 0, 0)),
+    "cheat: zeros": Handed(last(WRAPPED.format(change="0 * f(*a)).bfloat16(")), points=(0, 0, 0, 0)),
+    "cheat: lying tensors": Handed(
+        last(LYING_TENSORS + WRAPPED.format(change="1.03 * f(*a)).as_subclass(Lying")), points=(0, 0, 0, 0)
+    ),
+    "cheat: realpath": Handed(only_wrong(REALPATH), "incomplete", (0, 0, 0, 0), "Error"),
+    "cheat: past the view": Handed(only_wrong(PAST_THE_VIEW), "incomplete", (0, 0, 0, 0), "Error"),
+    "single precision": Handed(last(WRAPPED.format(change="f(*a).float()"))),
+    "cannot be interrupted": Handed(first(UNINTERRUPTED), "incomplete", note="cell 1: took too long"),
+    "ignores interrupts": Handed(
+        first("import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass"), "incomplete", note="cell 1: took too long"
+    ),
+    "swallows interrupts": Handed(first(SWALLOWS), "incomplete", note="cell 1: took too long"),
+    "stops itself": Handed(first("import os; os.kill(os.getpid(), 19)"), "incomplete", note="cell 1: took too long"),
+    "a number too large": Handed(first("x = 9**9**9"), "incomplete", note="cell 1: took too long"),
+    "closes all files": Handed(first("import os; os.closerange(0, 100)"), "incomplete", note="cell 1: ended Python"),
+    "deep recursion": Handed(
+        first("import sys; sys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)"), "incomplete", note="cell 1: "
+    ),
+    "threads that spin": Handed(first(SPINNING_THREADS)),
+    "memory without a name": Handed(first(HIDDEN_MEMORY), "incomplete", note="cell 1: took too "),
+    "an odd name": Handed(first(ODD_NAME), "incomplete", note="cell 1: took too long"),
+    "an error that cannot be written": Handed(begins("merge", "raise ValueError('\\ud800')"), points=(4, 4, 0, 4)),
+    "times an answer": Handed(magic("%%time"), points=(4, 4, 4, 4)),
+    "captures an answer": Handed(magic("%%capture out"), points=(4, 4, 4, 4)),
+    "a line begins with a percent sign": Handed(begins("merge", "n = (7\n    % 3)")),
+    "asks for help": Handed(above("merge", "torch.softmax?\n!pip install einops\n%matplotlib inline\nx = !ls")),
+    "awaits": Handed(above("merge", "import asyncio\nawait asyncio.sleep(0)")),
+    "a slow loop below an answer": Handed(below("merge", SLOW_BELOW), "incomplete", note="cell 7: took too long"),
+    "four slow cells": Handed(slow_cells, "incomplete", note="took too long"),
+    "three functions that hang": Handed(hanging, "incomplete", (0, 0, 0, 4), "question 3: took too long"),
     "=1+1": Handed(begins("merge", "raise ValueError('=1 | <b> # no')"), points=(4, 4, 0, 4)),
 }
 """By name of the student."""

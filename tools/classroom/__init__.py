@@ -12,5 +12,10 @@ teacher's cells with the questions. It is also a Python module, so that the refe
 there is no reference, no check and no test where the submission runs, so nothing to patch. A step that hangs, exits or asks for
 too much is left out, and the rest is run again without it. Inputs are drawn anew for each run of the grader.
 
+**Around it.** An inbox becomes a row for every hand-in (:mod:`classroom.files`, :mod:`classroom.names`,
+:mod:`classroom.roster`, :mod:`classroom.hand_ins`). Results are written down as they come (:mod:`classroom.ledger`,
+:mod:`classroom.batch`). What a teacher enters stays (:mod:`classroom.rows`, :mod:`classroom.hand`). Pages, a digest and tables
+for platforms come out (:mod:`classroom.report`, :mod:`classroom.pages`, :mod:`classroom.digest`, :mod:`classroom.platforms`).
+
 **Why not otter-grader.** Version 7.0.0 was tried with a submission whose answers are wrong: see ``book/classroom.md``.
 """

@@ -51,12 +51,18 @@ def _cell(kind: str, source: str, place: int, **metadata: Any) -> Any:
     return make(source, id=f"cell-{place}", metadata=metadata)
 
 
-def _check_of(cell: Cell, master: Master) -> str | None:
-    """The call of the check below an answer."""
+def _answers(cell: Cell, master: Master) -> str:
+    """The number of the question that a cell answers with a function; empty where it does not."""
     for question in master.automatic:
         if "answer" in cell.tags and f"def {question.answer.__name__}(" in cell.source:
-            return f'check("{question.number}", {question.answer.__name__})'
-    return None
+            return question.number
+    return ""
+
+
+def _collected(name: str, points: int) -> dict[str, Any]:
+    """Metadata by which a cell is found again, whatever is written into it: those of nbgrader's exchange format."""
+    about = {"grade_id": name, "solution": True, "grade": points > 0, "locked": False, "task": False, "schema_version": 3}
+    return {"nbgrader": about | ({"points": points} if points else {})}
 
 
 def _notebook(parts: list[tuple[str, str, dict[str, Any]]]) -> str:
@@ -73,14 +79,17 @@ def student(master: Master, solved: bool = False) -> str:
     for cell in master.cells:
         if "teacher" in cell.tags:
             continue
-        parts.append((cell.kind, cell.solved if solved else cell.stub, {}))
+        about = _collected(f"answer-{answers}", 0) if (answers := _answers(cell, master)) else {}
+        parts.append((cell.kind, cell.solved if solved else cell.stub, about))
         if len(parts) == 1:
             parts.append(("code", checks_cell(master), folded))
-        if check := _check_of(cell, master):
-            parts.append(("code", check, {}))
+        if answers:
+            function = next(question.answer.__name__ for question in master.automatic if question.number == answers)
+            parts.append(("code", f'check("{answers}", {function})', {}))
         if "by-hand" in cell.tags:
             number = cell.source.removeprefix("## Question ").partition(".")[0]
-            parts.append(("markdown", YOURS.format(number), {}))
+            points = next(question.points for question in master.questions if question.number == number)
+            parts.append(("markdown", YOURS.format(number), _collected(f"question-{number}", points)))
     return _notebook(parts)
 
 
@@ -97,7 +106,12 @@ def _described(question: Question | ByHand) -> dict[str, Any]:
 
 
 def write(master: Master, folder: Path) -> tuple[Path, Path]:
-    """Write the student's notebook and the teacher's pack below a folder. Only the owner can read the pack."""
+    """Write the student's notebook and the teacher's pack below a folder. Only the owner can read the pack.
+
+    Raises ValueError for a master with :meth:`Master.problems`, before anything is written.
+    """
+    if wrong := master.problems():
+        raise ValueError("\n".join(f"{master.name}, {problem}" for problem in wrong))
     pack = folder / "teacher" / master.name
     pack.mkdir(parents=True, exist_ok=True)
     pack.chmod(0o700)

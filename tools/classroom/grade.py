@@ -1,50 +1,32 @@
-"""Grades a folder of submissions: each in a cage, several at once, and whatever one of them does, all others are graded."""
+"""Grades submissions: each in a cage, several at once, and whatever one of them does, all others are graded."""
 
-import json
-import os
 import queue
-import subprocess
-import sys
-import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from tqdm.auto import tqdm
 
-from classroom.cage import Cage, Limits, cages
+from classroom.build import YOURS
+from classroom.hand_ins import Submission
 from classroom.judge import Exam, Mark, heard
+from classroom.keepers import Keeper
+from classroom.runner import REST, TOO_LONG
 
-RUNS = 4
-"""How often a submission is run: each time without the step that came to a bad end before."""
+RUNS = 8
+"""How many statements may have to be ended before only definitions are run."""
 GRADED, INCOMPLETE, UNREADABLE, TOO_LARGE, FAILED = "graded", "incomplete", "unreadable", "too large", "failed"
 ENDS = {
     "died": "ended Python",
-    "time": "took too long",
-    "total": "took too long",
+    "time": TOO_LONG,
+    "total": TOO_LONG,
+    "wall": TOO_LONG,
     "memory": "took too much memory",
     "processes": "started too many processes",
     "output": "returned too much",
 }
-_TOOLS = str(Path(__file__).resolve().parent.parent)
-_KEEPER = """\
-import sys
-sys.path.insert(0, sys.argv[1])
-from classroom.keeper import main
-sys.path.remove(sys.argv[1])
-import matplotlib.pyplot
-main(sys.stdin.buffer, sys.stdout.buffer)"""
-
-
-@dataclass(frozen=True)
-class Submission:
-    """A file and whose it is."""
-
-    student: str
-    path: Path
 
 
 @dataclass
@@ -63,86 +45,6 @@ class Grade:
         return sum(mark.points or 0 for mark in self.marks)
 
 
-def submissions(folder: Path, assignment: str) -> list[Submission]:
-    """The submissions in a folder: ``NAME.ipynb``, or a folder ``NAME`` that holds one or more notebooks.
-
-    Of several in a folder the one that is named like the assignment counts, else the first by name.
-    """
-    found = list[Submission]()
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            notebooks = sorted(entry.rglob("*.ipynb"), key=lambda path: (not path.stem.startswith(assignment), path))
-            notebooks = [path for path in notebooks if ".ipynb_checkpoints" not in path.parts]
-            found += [Submission(entry.name, path) for path in notebooks[:1]]
-        elif entry.suffix == ".ipynb":
-            found.append(Submission(entry.stem, entry))
-    return found
-
-
-class Keeper:
-    """A keeper, started when it is first needed, and again should it be lost. Submissions see nothing of ``closed`` folders."""
-
-    def __init__(self, number: int, limits: Limits, closed: Sequence[str]):
-        self.limits = limits
-        self.choices = cages(tuple(closed), number)
-        self.program: subprocess.Popen[bytes] | None = None
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        plain = {"LANG": "C.UTF-8", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-        places = {"PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "MPLCONFIGDIR": f"{tempfile.gettempdir()}/classroom-{os.getuid()}"}
-        command = [sys.executable, "-I", "-c", _KEEPER, _TOOLS]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        return subprocess.Popen(command, env=plain | places, start_new_session=True, **pipes)
-
-    def ask(self, job: dict[str, Any]) -> dict[str, Any]:
-        """What the keeper answers to a job. Raises OSError or ValueError where it is lost."""
-        self.program = self.program or self._start()
-        assert self.program.stdin
-        assert self.program.stdout
-        try:
-            self.program.stdin.write(json.dumps({**job, "limits": asdict(self.limits)}).encode() + b"\n")
-            self.program.stdin.flush()
-            return json.loads(self.program.stdout.readline())
-        except (OSError, ValueError):
-            self.close()
-            raise
-
-    def run(self, path: Path, questions: list[dict[str, Any]], skip: list[list[str]]) -> dict[str, Any]:
-        """Run a submission once."""
-        job = {"notebook": str(path), "questions": questions, "skip": skip, "cage": asdict(self.cage)}
-        return self.ask(job)
-
-    @property
-    def cage(self) -> Cage:
-        """The strongest cage that works here, found by trying."""
-        while len(self.choices) > 1 and not self._works(self.choices[0]):
-            self.choices.pop(0)
-        self.choices = self.choices[:1]
-        return self.choices[0]
-
-    def _works(self, cage: Cage) -> bool:
-        source = "import wave, torch\ndef probe(x):\n    open('here', 'w').close()\n    return x"
-        notebook = {"cells": [{"cell_type": "code", "source": source}]}
-        question = {"number": "1", "name": "probe", "calls": [[{"plain": 1}]]}
-        with tempfile.NamedTemporaryFile("w", suffix=".ipynb") as file:
-            json.dump(notebook, file)
-            file.flush()
-            job = {"notebook": file.name, "questions": [question], "skip": [], "cage": asdict(cage)}
-            answer = self.ask(job)
-        return answer["end"] == "done" and ["result", "1", 0, {"plain": 1}] in heard(answer["said"])
-
-    def close(self) -> None:
-        """End it."""
-        if self.program:
-            with suppress(OSError):
-                self.program.kill()
-            self.program.wait()
-            for stream in (self.program.stdin, self.program.stdout):
-                with suppress(OSError):
-                    stream and stream.close()
-            self.program = None
-
-
 @dataclass
 class _Record:
     """What is known of a submission after some runs."""
@@ -151,7 +53,7 @@ class _Record:
     stopped: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     skip: list[list[str]] = field(default_factory=list)
-    written: list[str] = field(default_factory=list)
+    written: list[tuple[str, str]] = field(default_factory=list)
     unreadable: str | None = None
 
     def take(self, said: str, numbers: Sequence[str]) -> None:
@@ -161,30 +63,49 @@ class _Record:
             if message[0] == "result" and len(message) == 4 and message[1] in numbers and type(message[2]) is int:
                 self.results.setdefault(message[1], {}).setdefault(message[2], message[3])
             elif message[0] == "failed" and len(message) == 4 and all(type(word) is str for word in message):
-                failed[message[2]] = message[3][:300]
-                if message[1] == "file":
-                    self.unreadable = message[3][:300]
+                self._failed(message[1], message[2], message[3], failed, numbers)
             elif message[0] == "written" and len(message) == 2 and isinstance(message[1], list):
-                self.written = self.written or [text for text in message[1] if isinstance(text, str)]
+                self.written = self.written or [tuple(one) for one in message[1] if _is_text(one)]
         self.notes |= {f"cell {name}": text for name, text in failed.items() if name.isdecimal()}
 
-    def leave_out(self, step: list[str], why: str, numbers: Sequence[str]) -> bool:
-        """Leave a step out of the next run; False where there is nothing to leave out."""
-        if step in self.skip or step[0] not in ("cell", "question"):
+    def _failed(self, kind: str, name: str, text: str, failed: dict[str, str], numbers: Sequence[str]) -> None:
+        text = text[:300]
+        if kind == "file":
+            self.unreadable = text
+        elif kind == "question" and name in numbers:
+            self.stopped[name], self.notes[f"question {name}"] = f"It {text}.", text
+        else:
+            failed.setdefault(name, text)
+
+    def leave_out(self, step: list[str], end: str, numbers: Sequence[str]) -> bool:
+        """Leave a step out of the next run; False where there is nothing to leave out.
+
+        After some statements that had to be ended only definitions are run, and if that does not help, no cell at all.
+        """
+        kind, name = step
+        if step in self.skip or kind not in ("cell", "question") or (kind == "question" and name not in numbers):
             return False
-        if step[0] == "question" and step[1] in numbers:
-            self.stopped[step[1]] = f"It {why}."
-        self.notes[" ".join(step)] = why
+        if kind == "question":
+            self.stopped[name] = f"It {ENDS[end]}."
+        self.notes.setdefault(f"{kind} {name.partition('.')[0]}", ENDS[end])
         done = [["question", number] for number in self.results if ["question", number] not in self.skip]
         self.skip += [step, *(known for known in done if known != step)]
+        ended = sum(left[0] == "cell" for left in self.skip)
+        if kind == "cell" and (end == "total" or ended > RUNS):
+            self.skip += [list(REST)] if REST not in self.skip else [["cells", "all"]] if ended > 2 * RUNS else []
         return True
 
 
+def _is_text(one: object) -> bool:
+    return isinstance(one, list) and len(one) == 2 and all(type(word) is str for word in one)
+
+
 def graded(submission: Submission, exam: Exam, job: list[dict[str, Any]], keeper: Keeper) -> Grade:
-    """Grade one submission."""
+    """Grade one submission: run it until all has been tried, each time without the step that had to be ended before."""
     record, numbers = _Record(), [question["number"] for question in job]
-    for _ in range(RUNS):
-        answer = keeper.run(submission.path, job, record.skip)
+    until = time.monotonic() + keeper.limits.wall
+    while True:
+        answer = keeper.run(submission.path, job, record.skip, max(until - time.monotonic(), 1.0))
         if answer["end"] == "unopened":
             status = TOO_LARGE if answer["said"].endswith("MB") else UNREADABLE
             return Grade(submission, status, exam.marks({}, {}), [answer["said"]])
@@ -193,28 +114,20 @@ def graded(submission: Submission, exam: Exam, job: list[dict[str, Any]], keeper
             return Grade(submission, UNREADABLE, exam.marks({}, {}), [record.unreadable])
         if answer["end"] == "done":
             break
-        if not record.leave_out(answer["step"], ENDS[answer["end"]], numbers):
-            record.notes["stopped"] = ENDS[answer["end"]]
+        over = time.monotonic() >= until
+        if over or not record.leave_out(answer["step"], answer["end"], numbers):
+            record.notes["stopped"] = ENDS["wall" if over else answer["end"]]
             break
-    else:
-        record.notes["stopped"] = f"after {RUNS} runs"
     status = INCOMPLETE if record.notes else GRADED
     notes = [f"{where}: {what}" for where, what in record.notes.items()]
-    return Grade(submission, status, exam.marks(record.results, record.stopped), notes, record.written)
+    marks = exam.marks(record.results, record.stopped)
+    return Grade(submission, status, marks, notes, [_headed(*one) for one in record.written])
 
 
-@contextmanager
-def keepers(workers: int, limits: Limits, closed: Sequence[str]) -> Iterator[list[Keeper]]:
-    """Keepers, who have agreed on a cage. They are ended in the end."""
-    every = [Keeper(number, limits, closed) for number in range(workers)]
-    try:
-        cage = every[0].cage
-        for keeper in every[1:]:
-            keeper.choices = [choice for choice in keeper.choices if str(choice) == str(cage)]
-        yield every
-    finally:
-        for keeper in every:
-            keeper.close()
+def _headed(text: str, number: str) -> str:
+    """A text cell as a student wrote it; where its metadata say what it answers, with the heading that says so."""
+    heading = YOURS.format(number).partition(" *")[0]
+    return text if not number or text.startswith(heading) else f"{heading} {text}"
 
 
 def grade(exam: Exam, there: Sequence[Submission], every: Sequence[Keeper]) -> Iterator[Grade]:

@@ -92,6 +92,29 @@ class Master:
         """Its questions in their order."""
         return [thing for thing in vars(self.module).values() if isinstance(thing, Question | ByHand)]
 
+    def problems(self) -> list[str]:
+        """What would give something away or cost someone points: a solution without an end, points that do not add up."""
+        found = list[str]()
+        for cell in self.cells:
+            left = re.findall(r"^ *# (?:solution|end)$", cell.stub, re.MULTILINE)
+            if left or ("answer" in cell.tags and cell.stub == cell.source):
+                found.append(f"line {cell.line}: a solution needs both its marks, '# solution' and '# end'")
+        text = "\n".join(cell.source for cell in self.cells if cell.kind == "markdown")
+        said = dict(re.findall(r"^## Question (\S+)\..*\((\d+) points\)$", text, re.MULTILINE))
+        there = {question.number: str(question.points) for question in self.questions}
+        found += [
+            f"question {number} is worth {there.get(number, 'nothing')} and its heading says {said.get(number, 'nothing')}"
+            for number in sorted(said.keys() | there.keys())
+            if said.get(number) != there.get(number)
+        ]
+        whole = re.search(r"^(\d+) points\.", self.cells[0].source, re.MULTILINE)
+        points = sum(question.points for question in self.questions)
+        if not whole or int(whole[1]) != points:
+            found.append(
+                f"all questions together are worth {points} and the first cell says {whole[1] if whole else 'nothing'}"
+            )
+        return found
+
     @property
     def automatic(self) -> list[Question]:
         """The questions that are graded by running them."""

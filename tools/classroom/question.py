@@ -1,6 +1,5 @@
 """What a master says about a question: the answer, inputs to show, inputs to grade with, and the wrong answers people give."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -9,7 +8,9 @@ import torch
 from torch import Tensor
 
 from attnlib.course.exercises import Exercise, Mistake, Verdict, verdict
-from classroom.runner import packed
+
+ACCEPTED = (torch.float64, torch.float32)
+"""Numbers that an answer may be made of. What is coarser is refused, not excused."""
 
 Arguments = tuple[object, ...]
 
@@ -36,15 +37,23 @@ class Draw:
 @cache
 def remembered(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function that computes once for the same numbers: all submissions are compared on the same inputs."""
-    known = dict[str, Tensor]()
+    known = dict[tuple[object, ...], Tensor]()
 
     def call(*arguments: object) -> Tensor:
-        numbers = json.dumps([packed(argument) for argument in arguments])
+        numbers = tuple(_key(argument) for argument in arguments)
         if numbers not in known:
             known[numbers] = function(*arguments)
         return known[numbers].clone()
 
     return call
+
+
+def _key(argument: object) -> object:
+    """An argument as something that can be looked up."""
+    if not isinstance(argument, Tensor):
+        return type(argument), argument
+    numbers = argument.detach().contiguous()
+    return numbers.dtype, numbers.shape, numbers.flatten().view(torch.uint8).numpy().tobytes()
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,7 @@ class Question:
         shown: inputs of the public check, a tuple of arguments for each call.
         cases: the hidden checks, by name.
         wrong: wrong answers, by name.
+        tolerance: how far each number may be off: such a share of itself and of a tenth of the largest, whatever the dtype.
     """
 
     number: str
@@ -89,6 +99,7 @@ class Question:
     shown: Sequence[Arguments]
     cases: Mapping[str, Case]
     wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    tolerance: float = 1e-4
 
     @property
     def points(self) -> int:
@@ -102,9 +113,23 @@ class Question:
             for place, (name, case) in enumerate(self.cases.items())
         }
 
-    def verdict(self, inputs: Sequence[Arguments], found: Callable[..., object], knows: Sequence[str] = ()) -> Verdict:
-        """Whether an answer is right on inputs, and which of the mistakes with these names it is."""
-        mistakes = {name: Mistake(self.wrong[name].message, remembered(self.wrong[name].answer)) for name in knows}
+    def agrees(self, arguments: Arguments, found: Tensor | None) -> bool:
+        """Whether a tensor is what the reference returns, within the tolerance: no less for an answer of another dtype."""
+        if found is None:
+            return False
+        exact = remembered(self.answer)(*arguments)
+        if found.dtype not in ACCEPTED and (found.dtype.is_floating_point or exact.is_floating_point()):
+            return False
+        if found.shape != exact.shape:
+            return False
+        f, e = found.detach().double(), exact.detach().double()
+        size = e[e.isfinite()].abs().max().item() if e.isfinite().any() else 0.0
+        close = (f - e).abs() <= self.tolerance * (e.abs() + (size or 1.0) / 10)
+        return bool(((f.isfinite() & e.isfinite() & close) | (f == e) | (f.isnan() & e.isnan())).all())
+
+    def verdict(self, inputs: Sequence[Arguments], found: Callable[..., object]) -> Verdict:
+        """What to tell about an answer: which of the known mistakes it is. Whether it is right, :meth:`agrees` says."""
+        mistakes = {name: Mistake(wrong.message, remembered(wrong.answer)) for name, wrong in self.wrong.items()}
         return verdict(Exercise(remembered(self.answer), lambda: inputs, mistakes, f"question {self.number}"), found)
 
 

@@ -5,23 +5,34 @@ What it says, it says on one pipe, a line of JSON for each message: ``begin`` an
 other end counts as its answer, and only right numbers are worth points.
 """
 
+import ast
+import asyncio
+import inspect
 import json
 import os
-import re
+import signal
 import sys
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+from classroom.notebook import Cell, cells_of, defines, python, statements
 
 DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
 DTYPES |= {
     str(d).removeprefix("torch."): d for d in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 }
 LARGEST, LONGEST = 100_000, 10_000
-CHECKS = "# @title The checks."
-"""How the cell with the public checks begins. It is left out: a check would call a function that hangs."""
-_MAGIC = re.compile(r"^(\s*)[%!].*", re.MULTILINE)
+REST = ["cells", "rest"]
+"""In the list of what is to be left out: of all cells that have not run before, all but definitions."""
+TOO_LONG = "took too long"
+
+
+class Interrupted(BaseException):
+    """Raised where a step is when its time is over."""
 
 
 def packed(value: object) -> dict[str, Any]:
@@ -54,19 +65,10 @@ def unpacked(given: dict[str, Any]) -> object:
     return torch.tensor(numbers, dtype=wide).reshape(shape).to(dtype)
 
 
-def cells_of(text: str) -> list[tuple[str, str]]:
-    """Kind and source of the cells of a notebook, of one from before 2014 too. Raises ValueError for what is no notebook."""
-    try:
-        notebook = json.loads(text)
-        sheets = notebook.get("worksheets") or [notebook]
-        cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        return [(str(cell.get("cell_type")), "".join(cell.get("source", cell.get("input", "")))) for cell in cells]
-    except (AttributeError, KeyError, TypeError, RecursionError, json.JSONDecodeError) as error:
-        raise ValueError(f"{type(error).__name__}: {error}"[:200]) from None
-
-
 def said(error: BaseException) -> str:
     """One line about an error."""
+    if isinstance(error, Interrupted):
+        return TOO_LONG
     try:
         text = " ".join(str(error).split())
     except BaseException:  # the error is the submission's, and so is what it says of itself
@@ -76,18 +78,54 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:300].rstrip(": ")
 
 
+class Shell:
+    """What a cell finds under ``get_ipython()``: it runs the Python of ``%time``, and nothing else."""
+
+    def __init__(self, space: dict[str, Any]):
+        self._space = space
+
+    def run_line_magic(self, name: str, line: str, *_: object, **__: object) -> None:
+        """Run what a magic only measures."""
+        if name in ("time", "timeit", "prun", "memit"):
+            exec(line, self._space)
+
+    def getoutput(self, *_: object, **__: object) -> list[str]:
+        """What a program of the shell would have said."""
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
 class Runner:
     """One submission. ``skip`` holds the steps that have come to a bad end before, and what is known already."""
 
     def __init__(self, pipe: int, skip: list[list[str]]):
         self.pipe, self.skip, self.me = pipe, skip, os.getpid()
         self.space = types.ModuleType("__main__")
+        self.open = False
+        signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *_: object) -> None:
+        if self.open:
+            self.open = False
+            raise Interrupted
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """What runs in here is the submission's: an interrupt ends it."""
+        signal.signal(signal.SIGINT, self._interrupt)
+        self.open = True
+        try:
+            yield
+        finally:
+            self.open = False
 
     def say(self, *message: object) -> None:
         """Write one message. A child that the submission has made ends where it comes here."""
         if os.getpid() != self.me:
             os._exit(0)
-        line = json.dumps(message).encode() + b"\n"
+        line = b"\n" + json.dumps(message).encode() + b"\n"  # whatever a submission has begun to write ends here
         while line:
             line = line[os.write(self.pipe, line) :]
 
@@ -98,17 +136,42 @@ class Runner:
         self.say("begin", kind, name)
         return True
 
-    def cells(self, sources: list[str]) -> None:
+    def cells(self, cells: list[Cell]) -> None:
         """Run the code, one cell after the other, whatever becomes of it."""
         sys.modules["__main__"] = self.space
-        self.space.__dict__.update(check=lambda *a, **k: None, display=lambda *a, **k: None)
-        for number, source in enumerate(sources, start=1):
-            if source.lstrip().startswith(("%%", CHECKS)) or not self.step("cell", str(number)):
+        shell = Shell(self.space.__dict__)
+        self.space.__dict__.update(check=lambda *a, **k: None, display=lambda *a, **k: None, get_ipython=lambda: shell)
+        for number, cell in enumerate((cell for cell in cells if cell.kind == "code"), start=1):
+            self.cell(cell.source, str(number))
+
+    def cell(self, source: str, number: str) -> None:
+        """Run a cell statement by statement: an error ends it, but for what it defines further down."""
+        if not self.step("cell", f"{number}.0"):
+            return
+        only_definitions = REST in self.skip
+        try:
+            with self.interruptible():
+                parts = statements(python(source), f"cell {number}")
+        except BaseException as error:  # no Python, or too much of it
+            self.say("failed", "cell", number, said(error))
+            return
+        for place, (statement, flags) in enumerate(parts, start=1):
+            if (only_definitions and not defines(statement)) or not self.step("cell", f"{number}.{place}"):
                 continue
             try:
-                exec(compile(_MAGIC.sub(r"\1pass", source), f"cell {number}", "exec"), self.space.__dict__)
+                with self.interruptible():
+                    self.execute(statement, flags, f"cell {number}")
             except BaseException as error:  # an exit, too, is only the end of this cell
-                self.say("failed", "cell", str(number), said(error))
+                self.say("failed", "cell", number, said(error))
+                only_definitions = only_definitions or not isinstance(error, Interrupted)
+
+    def execute(self, statement: ast.stmt, flags: int, name: str) -> None:
+        """Run one statement; one that awaits, in an event loop of its own."""
+        code = compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)
+        if code.co_flags & inspect.CO_COROUTINE:
+            asyncio.run(eval(code, self.space.__dict__))
+        else:
+            exec(code, self.space.__dict__)
 
     def question(self, number: str, name: str, calls: list[list[dict[str, Any]]]) -> None:
         """Call a function on all its inputs."""
@@ -120,7 +183,11 @@ class Runner:
             return
         for place, arguments in enumerate(calls):
             try:
-                answer = packed(function(*map(unpacked, arguments)))
+                with self.interruptible():
+                    answer = packed(function(*map(unpacked, arguments)))
+            except Interrupted:
+                self.say("failed", "question", number, TOO_LONG)
+                return
             except BaseException as error:  # whatever it raises is its answer
                 answer = {"raised": said(error)}
             self.say("result", number, place, answer)
@@ -129,17 +196,19 @@ class Runner:
 def run(pipe: int, notebook: int, job: dict[str, Any]) -> None:
     """Do a job: read the notebook from one file descriptor, say what comes of it on another."""
     runner = Runner(pipe, job["skip"])
-    sys.modules["attnlib"] = None  # the package has the answers
+    sys.modules["attnlib"] = None  # type: ignore[assignment]  # the package has the answers
     runner.say("begin", "file", "")
     try:
         with open(notebook, encoding="utf-8-sig") as file:
             cells = cells_of(file.read())
-        runner.say("written", [source[:LONGEST] for kind, source in cells if kind == "markdown"][:200])
+        texts = [[cell.source[:LONGEST], cell.question] for cell in cells if cell.kind == "markdown"]
+        runner.say("written", texts[:200])
     except (ValueError, MemoryError) as error:
         runner.say("failed", "file", "", said(error))
         runner.say("done")
         return
-    runner.cells([source for kind, source in cells if kind == "code"])
+    if ["cells", "all"] not in runner.skip:
+        runner.cells(cells)
     for question in job["questions"]:
         runner.question(question["number"], question["name"], question["calls"])
     runner.say("done")

@@ -1,0 +1,286 @@
+"""The cages in which submissions run: what a submission in each can do, and what it leaves behind."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import course
+import pytest
+from classroom import build, grade, places, runner
+from classroom.grade import Submission
+from classroom.judge import Exam, heard
+from classroom.keepers import Keeper, Refused
+from classroom.limits import Limits
+from classroom.master import Master
+from helpers.samples import sample
+from helpers.submissions import HANDED, hand_in
+
+pytestmark = pytest.mark.slow
+
+FIRST = Master.read(course.ROOT / "assignments" / "1-softmax" / "master.py")
+KINDS = ("bubblewrap", "namespaces", "python")
+
+PROBE = """\
+import os, socket, subprocess
+def probe(what):
+    if what == "environment": return ",".join(sorted(os.environ))
+    if what == "network": return open("/proc/net/dev").read()
+    if what == "connect": return str(socket.create_connection(("127.0.0.1", 9), 1))
+    if what == "home": return os.path.expanduser("~") + " " + os.getcwd()
+    if what == "write": return str(open("here", "w").write("x"))
+    if what == "program": return subprocess.run(["echo", "x"], capture_output=True, text=True).stdout
+    if what == "processes": return " ".join(name for name in os.listdir("/proc") if name.isdigit())
+    if what == "files": return " ".join(os.listdir("/proc/self/fd"))
+    if what.startswith("read "): return open(what[5:]).read()
+    if what.startswith("spoil "): return str(open(what[6:], "a"))
+"""
+
+
+def cell(source):
+    return {"cells": [{"cell_type": "code", "source": source}]}
+
+
+def keeper_in(kind, closed):
+    """A keeper with a cage of a kind; skip where there is none."""
+    found = Keeper(0, Limits(seconds=2), closed, unprotected=True)
+    found.choices = [choice for choice in found.choices if choice.kind == kind]
+    try:
+        assert found.cage
+    except Refused as refused:
+        found.close()
+        pytest.skip(f"no such cage here: {refused}")
+    return found
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def keeper(request, tmp_path_factory):
+    """A keeper of each kind, and a closed folder with a secret."""
+    secret = tmp_path_factory.mktemp("probe") / "closed" / "secret"
+    secret.parent.mkdir()
+    secret.write_text("the reference", encoding="utf-8")
+    found = keeper_in(request.param, [str(secret.parent)])
+    yield found, secret
+    found.close()
+
+
+@pytest.fixture
+def probe(keeper, tmp_path):
+    """Ask a submission in a cage what it can do: what it returns, or what it raises."""
+    notebook = tmp_path / "probe.ipynb"
+    notebook.write_text(json.dumps(cell(PROBE)), encoding="utf-8")
+
+    def ask(*asked):
+        questions = [{"number": "1", "name": "probe", "calls": [[{"plain": what}] for what in asked]}]
+        answers = [
+            message[3] for message in heard(keeper[0].run(notebook, questions, [], 60)["said"]) if message[0] == "result"
+        ]
+        return [answer.get("plain") or answer.get("raised") for answer in answers]
+
+    return ask, keeper[0].cage, keeper[1]
+
+
+def test_cage_has_a_home_of_its_own_and_no_credentials(probe):
+    ask, _, _ = probe
+    environment, home, wrote = ask("environment", "home", "write")
+    assert set(environment.split(",")) - {"LC_CTYPE"} == {
+        *("HOME", "LANG", "MPLBACKEND", "MPLCONFIGDIR", "OMP_NUM_THREADS", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR")
+    }
+    there, here = home.split()
+    assert there == here
+    assert not Path(there).exists()
+    assert wrote == "1"
+    assert ask("read here")[0].startswith("FileNotFoundError")  # the next one finds nothing
+
+
+def test_cage_has_no_network_and_shows_no_closed_file(probe):
+    ask, cage, secret = probe
+    connect, read = ask("connect", f"read {secret}")
+    assert connect.startswith("PermissionError")
+    assert read.startswith("FileNotFoundError" if cage.walls else "PermissionError")
+
+
+def test_the_kernel_closes_what_python_alone_cannot(probe):
+    ask, cage, _ = probe
+    if not cage.walls:
+        assert ask("program")[0].startswith("PermissionError")
+        return
+    network, processes, program, etc, spoil = ask(
+        "network", "processes", "program", "read /etc/passwd", f"spoil {runner.torch.__file__}"
+    )
+    assert re.findall(r"(\w+):", network) == ["lo"]
+    assert len(processes.split()) <= 5
+    assert program == "x\n"
+    assert etc.startswith("FileNotFoundError")
+    assert spoil.startswith(("OSError", "PermissionError"))
+
+
+def test_a_submission_has_nothing_open_of_its_wardens(probe):
+    ask, _, _ = probe
+    assert len(ask("files")[0].split()) <= 6  # three streams, the pipe, the notebook, the folder that is being read
+
+
+def test_a_closed_folder_below_python_itself_is_closed(keeper, tmp_path):
+    """Were the course installed below /usr, or the pack kept in a virtual environment, it would be in plain view."""
+    inside = Path(sys.prefix) / "closed-for-a-test"
+    inside.mkdir(exist_ok=True)
+    try:
+        (inside / "master.py").write_text("the reference", encoding="utf-8")
+        other = keeper_in(keeper[0].cage.kind, [str(inside)])
+        notebook = tmp_path / "probe.ipynb"
+        notebook.write_text(json.dumps(cell(PROBE)), encoding="utf-8")
+        asked = [{"number": "1", "name": "probe", "calls": [[{"plain": f"read {inside}/master.py"}]]}]
+        said = other.run(notebook, asked, [], 60)["said"]
+        other.close()
+    finally:
+        (inside / "master.py").unlink()
+        inside.rmdir()
+    assert re.search(r'"raised": "(FileNotFoundError|PermissionError)', said)
+
+
+def test_what_python_needs_is_shown_where_it_lies_in_a_closed_folder(tmp_path, monkeypatch):
+    environment = tmp_path / "course" / ".venv"
+    (environment / "lib").mkdir(parents=True)
+    link = tmp_path / "linked"
+    link.symlink_to(environment)
+    monkeypatch.setattr(places, "pythons", lambda: [str(tmp_path), str(link)])
+    made = {place.path: place.kind for place in places.view([str(tmp_path / "course")]) if place.path.startswith(str(tmp_path))}
+    assert made == {str(tmp_path): "shown", str(tmp_path / "course"): "hidden", str(environment): "shown"}
+    monkeypatch.setattr(places, "pythons", lambda: [str(link)])
+    made = {place.path: place.kind for place in places.view([]) if place.path.startswith(str(tmp_path))}
+    assert made == {str(link): "link", str(environment): "shown"}
+
+
+MARK = """\
+import torch
+def probe(x):
+    return "".join(map(chr, [83, 69, 67] + [82] * 20 + [84]))"""
+SCAN = """\
+import ctypes, re
+def probe(x):
+    wanted, found = bytes([83, 69, 67] + [82] * 20 + [84]), 0
+    own = id(wanted)
+    for line in open("/proc/self/maps"):
+        span, rights = line.split()[:2]
+        low, high = (int(end, 16) for end in span.split("-"))
+        if rights.startswith("rw") and high - low < 2**28:
+            text = ctypes.string_at(low, high - low)
+            found += sum(1 for _ in re.finditer(re.escape(wanted[:-1]), text))
+            del text
+    return found
+"""
+
+
+def test_a_submission_finds_nothing_of_another_in_its_memory(keeper, tmp_path):
+    """Both are forks of one keeper. The mark is one's answer, and counted in the other's memory before it has run and after."""
+    found = keeper[0]
+    for name, source in (("mark", MARK), ("scan", SCAN)):
+        (tmp_path / f"{name}.ipynb").write_text(json.dumps(cell(source)), encoding="utf-8")
+    question = [{"number": "1", "name": "probe", "calls": [[{"plain": 1}]]}]
+
+    def said(name):
+        (answer,) = [m[3] for m in heard(found.run(tmp_path / f"{name}.ipynb", question, [], 120)["said"]) if m[0] == "result"]
+        return answer["plain"]
+
+    before = said("scan")
+    assert said("mark").startswith("SECRR")
+    assert said("scan") == before
+
+
+@pytest.fixture(scope="module")
+def inbox(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class")
+    build.write(FIRST, folder)
+    hand_in(build.student(FIRST, solved=True), build.student(FIRST), folder / "submissions", folder / "teacher" / FIRST.name)
+    return folder
+
+
+EVERYWHERE = [
+    *("right", "loop at the top", "os._exit", "memory", "forks", "leaves a daemon", "kills its group", "cheat: the pack"),
+    *("cannot be interrupted", "stops itself", "memory without a name", "cheat: realpath", "a flood", "closes all files"),
+]
+
+
+def test_outcomes_are_the_same_in_each_cage(keeper, inbox, request):
+    there = sample(EVERYWHERE, 0.25, request.config.getoption("tier"))
+    other = keeper_in(keeper[0].cage.kind, [str(inbox / "teacher")])
+    found = grade.grade(Exam(FIRST, 7), [Submission(name, inbox / "submissions" / f"{name}.ipynb") for name in there], [other])
+    for one in found:
+        handed = HANDED[one.submission.student]
+        points = tuple(mark.points for mark in one.marks[:4])
+        assert (one.status, points) == (handed.status, handed.points), one
+    other.close()
+
+
+def descendants(pid):
+    """The processes that descend from one, by pid."""
+    children = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = entry.read_text(errors="replace").rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found[1:]
+
+
+@pytest.mark.parametrize("name", ["cannot be interrupted", "leaves a daemon"])
+def test_nothing_outlives_the_grader(inbox, tmp_path, name):
+    (tmp_path / "inbox").mkdir()
+    source = (inbox / "submissions" / f"{name}.ipynb").read_text(encoding="utf-8")
+    (tmp_path / "inbox" / "one.ipynb").write_text(source.replace("time.sleep(1)", "time.sleep(0.1)"), encoding="utf-8")
+    tool = course.ROOT / "tools" / "grade_submissions.py"
+    command = [
+        sys.executable,
+        tool,
+        inbox / "teacher" / FIRST.name,
+        tmp_path / "inbox",
+        tmp_path / "out",
+        "--seconds",
+        "60",
+        "--unprotected",
+    ]
+    grader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert "submissions" in grader.stdout.readline() or grader.stdout.readline()
+    time.sleep(1)
+    below = descendants(grader.pid)
+    grader.send_signal(signal.SIGKILL)
+    grader.wait()
+    assert below
+    for _ in range(300):
+        left = [pid for pid in below if _alive(pid)]
+        if not left:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"outlive the grader: {[Path(f'/proc/{pid}/stat').read_text() for pid in left]}")
+
+
+def _alive(pid):
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_memory_in_files_without_a_name_is_counted(inbox):
+    """It belongs to no process: twenty with sixty files each could hold 19 GB that no limit of a process sees."""
+    found = Keeper(0, Limits(memory=400, seconds=5), [], unprotected=True)
+    answer = found.run(inbox / "submissions" / "memory without a name.ipynb", [], [], 120)
+    found.close()
+    assert answer["end"] in ("time", "memory")
+    assert 200 < answer["megabytes"] < 800
+
+
+def test_the_wall_ends_what_no_other_limit_does(inbox):
+    """Time in which a machine does other things is not counted, so that a limit in seconds alone ends nothing for certain."""
+    found = Keeper(0, Limits(seconds=1000, total=1000, wall=4), [], unprotected=True)
+    begin = time.monotonic()
+    there = Submission("loop at the top", inbox / "submissions" / "loop at the top.ipynb")
+    (one,) = grade.grade(Exam(FIRST, 7), [there], [found])
+    assert time.monotonic() - begin < 60 + 4
+    assert (one.status, one.notes[-1]) == ("incomplete", "stopped: took too long")
+    found.close()
