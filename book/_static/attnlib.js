@@ -70,6 +70,45 @@
   const claims = document.querySelector("section#all-claims");
   if (claims) filter(claims);
 
+  // A sentence may set a figure: <span data-sets="Walker" data-to='{"steps": 3}'>three steps</span>. Where that figure is alive its
+  // words are a button, which puts the figure as it stood on the page, but for what data-to says. Elsewhere they are words.
+  const heard = document.createElement("div");
+  heard.className = "sets-heard";
+  heard.role = "status";
+  const inside = (box, part) => box.firstElementChild.shadowRoot.querySelectorAll(part);
+  const inSight = (box) => {
+    const { top, bottom } = (inside(box, ".picture")[0] ?? box).getBoundingClientRect();
+    return Math.min(bottom, innerHeight) - Math.max(top, 0) > 0.6 * Math.min(bottom - top, innerHeight);
+  };
+  const put = (box, changes) => {
+    for (const button of inside(box, "button")) if (button.textContent === "Pause") button.click();
+    const { model } = box.figure;
+    for (const [name, value] of Object.entries({ ...JSON.parse(box.dataset.state), ...changes })) model.set(name, value);
+    model.save_changes();
+    if (!inSight(box)) {
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      box.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: box.clientHeight < innerHeight ? "center" : "start" });
+    }
+    box.classList.add("sets-now");
+    box.addEventListener("animationend", () => box.classList.remove("sets-now"), { once: true });
+    heard.textContent = "";
+    setTimeout(() => (heard.textContent = `${inside(box, ".card")[0].ariaLabel}: set.`), 100);
+  };
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const words of document.querySelectorAll(".bd-article span[data-sets]")) {
+      const box = document.querySelector(`[data-live="${words.dataset.sets}"]`);
+      if (!box?.figure) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sets";
+      button.append(...words.childNodes);
+      const changes = JSON.parse(words.dataset.to);
+      button.addEventListener("click", () => put(box, changes));
+      words.replaceWith(button);
+      document.body.append(heard);
+    }
+  });
+
   // A wide equation breaks: after a wide space, before a relation, before a plus or minus, rather outside brackets than in them.
   const relations = new Set([..."=<>≤≥≈≠≡∼≃≅∝∈→←↔⇒⇐⇔⟶⟹≪≫≲≳↦⪅⪆"]);
   const sums = new Set([..."+−±"]);
