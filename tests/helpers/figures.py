@@ -828,10 +828,12 @@ BAD_SADDLES = [
     ({"start": [-0.1, 1.0]}, "start has the entry -0.1; expected numbers between 0 and 6"),
     ({"start": [math.nan, 1.0]}, "start has the entry nan"),
     ({"rule": "luck"}, "rule is 'luck'; expected one of 'exact', 'printed', 'slope'"),
+    ({"taken": -1}, "taken is -1; expected 0 <= taken <= 40"),
+    ({"taken": 41}, "taken is 41"),
 ]
-SADDLE = {"beta": 1.5, "coupling": 0.9, "fields": [0.5, -1.2], "start": [4.5, 2.0], "rule": "exact"}
-COLD = {"beta": 4.0, "coupling": -1.5, "fields": [0.0, 0.0], "start": [0.0, 6.0], "rule": "slope"}
-J, POINT = slider("Coupling"), button(re.compile("^start at"))
+SADDLE = {"beta": 1.5, "coupling": 0.9, "fields": [0.5, -1.2], "start": [4.5, 2.0], "rule": "exact", "taken": 40}
+COLD = {"beta": 4.0, "coupling": -1.5, "fields": [0.0, 0.0], "start": [0.0, 6.0], "rule": "slope", "taken": 3}
+J, POINT, TAKEN = slider("Coupling"), button(re.compile("^start at")), slider("Steps taken")
 
 
 def saddle_place(shown: Any, z: tuple[float, float]) -> tuple[float, float]:
@@ -850,6 +852,7 @@ def saddle_points() -> list[State]:
             "fields": [round(rng.choice((0, 1)) * rng.uniform(-2, 2), 2) for _ in range(2)],
             "start": [round(rng.uniform(0, 6), 2) for _ in range(2)],
             "rule": rng.choice(list(saddle_explorer.RULES)),
+            "taken": rng.choice((0, 1, 2, 40)),
         }
         for _ in range(40)
     ]
@@ -858,45 +861,50 @@ def saddle_points() -> list[State]:
 SADDLE_EXPLORER = Row(
     attnlib.course.live.SaddleExplorer,
     start=SADDLE,
-    extremes=(COLD,),
+    extremes=(COLD, SADDLE | {"start": [0.0, 0.0], "taken": 0}, SADDLE | {"beta": 0.4, "fields": [-2.0, 2.0]}),
     walk=(
+        press(POINT, "ArrowUp", start=[4.5, 2.1], taken=0),
         *presses(
             POINT,
-            "ArrowUp 4.5,2.1 Shift+ArrowRight 5,2.1 ArrowDown 5,2 ArrowLeft 4.9,2 Shift+ArrowDown 4.9,1.5 "
+            "Shift+ArrowRight 5,2.1 ArrowDown 5,2 ArrowLeft 4.9,2 Shift+ArrowDown 4.9,1.5 "
             "Shift+ArrowDown 4.9,1 Shift+ArrowDown 4.9,0.5 Shift+ArrowDown 4.9,0 Shift+ArrowDown 4.9,0",
             start=list,
         ),
+        press(TAKEN, "ArrowRight", taken=1),
+        press(TAKEN, "End", taken=40),  # all that there are
+        press(TAKEN, "ArrowLeft", taken=lambda taken: 2 < taken < 20),
+        press(TAKEN, "Home", taken=0),
+        slide(TAKEN, 1, taken=40),
+        press(TAKEN, "Home", taken=0),
+        click(button("Go down"), taken=40),
         press(HOT, "Home", beta=about(0.4, 1e-9)),
         press(HOT, "End", beta=4),
+        press(button("More"), "Enter"),
         press(J, "Home", coupling=-1.5),
         press(J, "End", coupling=1.5),
         slide(J, 0.5, coupling=about(0, 0.02)),
         press(slider("Field on spin 2"), "End", fields=[0.5, 2.0]),
         press(slider("Field on spin 1"), "Home", fields=[-2.0, 2.0]),
-        *(choose(choice("Steps"), rule=rule) for rule in saddle_explorer.RULES),
+        *(choose(choice("Rule"), rule=rule) for rule in saddle_explorer.RULES),
         click(button("Equal fields"), fields=[1.0, 1.0]),
         press(HOT, "Home", beta=about(0.4, 1e-9)),
         press(button("Cold, no fields"), "Enter", fields=[0.0, 0.0], beta=4),
         click(button("Reset"), **SADDLE),
     ),
-    apart=(press(J, "End", coupling=1.5), press(POINT, "ArrowUp", start=[4.5, 2.1])),
-    tab=(
-        "start at 4.50, 2.00",
-        *names("Inverse temperature β, Coupling J, Field on spin 1, Field on spin 2, Steps, Equal fields"),
-        "Cold, no fields",
-        "Reset",
-    ),
+    apart=(click(button("More")), press(J, "End", coupling=1.5), press(POINT, "ArrowUp", start=[4.5, 2.1], taken=0)),
+    tab=("start at 4.50, 2.00", *names("Steps taken, Inverse temperature β, Go down, More, Reset")),
     refused=BAD_SADDLES,
     other_kinds=[("beta", "cold"), ("fields", 3.0), ("rule", 2), ("start", None)],
     points=saddle_points,
     alt="Lines of equal potential",
-    drives=J,
+    drives=TAKEN,
     shows=lambda state, said: {
+        "Steps taken": f"{min(state['taken'], len(said['path']) - 1)} of {len(said['path']) - 1}",
         "Inverse": state["beta"],
         "Coupling": state["coupling"],
         "Field on spin 1": state["fields"][0],
         "Field on spin 2": state["fields"][1],
-        "Steps": state["rule"],
+        "Rule": state["rule"],
     },
     ink={ORANGE: 100, GREY: 100},
     finger=lambda shown: (
@@ -904,6 +912,7 @@ SADDLE_EXPLORER = Row(
         {"start": lambda found: math.dist(found, (3.0, 4.0)) < 0.05},
     ),
     draws=({}, "coupling", [i / 60 for i in range(60)]),
+    picture=".plane > svg",
     handles="[aria-label^=start]",
     grip=24,
     beyond=".ring",

@@ -1,6 +1,6 @@
-/* The saddle explorer: the potential of two vector spins over (z1, z2), its section along the diagonal, a descent. */
+/* The saddle explorer: the potential of two vector spins over (z1, z2), a descent to its minimum, and the spins on the way. */
 
-const { MOST_Z, MOST_J, MOST_FIELD, LEAST_BETA, MOST_BETA, MARGIN, MOST_STEPS, TOLERANCE, SECTION, LEVELS, RULES } = kit.constants;
+const { MOST_Z, MOST_J, MOST_FIELD, LEAST_BETA, MOST_BETA, MARGIN, MOST_STEPS, TOLERANCE, LEVELS, RULES } = kit.constants;
 
 /* What one inverse of V = diag(z) - J gives; null outside the domain. */
 export function resolve([z1, z2], { beta, coupling, fields: [b1, b2] }) {
@@ -49,26 +49,6 @@ export function descend(state, rule = state.rule, most = MOST_STEPS, tolerance =
   }
 }
 
-/* Potential, slope and curvature along z1 = z2 = z. */
-export function section(z, state) {
-  const at = resolve([z, z], state);
-  if (!at) return null;
-  const [a, b, c] = at.hessian;
-  return [at.phi, at.slope[0] + at.slope[1], a + 2 * b + c];
-}
-
-/* Where the slope along the diagonal is zero. */
-function common(state) {
-  let low = Math.abs(state.coupling), high = low + 1;
-  while (section(high, state)[1] < 0) high *= 2;
-  for (let round = 0; round < 100; round += 1) {
-    const middle = (low + high) / 2, at = section(middle, state);
-    if (at && at[1] > 0) high = middle;
-    else low = middle;
-  }
-  return (low + high) / 2;
-}
-
 /* Lines of equal height. What lies below a height is convex: each ray from the minimum leaves it once. */
 export function rings(z, state, rays = 120) {
   const bottom = resolve(z, state).phi;
@@ -84,29 +64,60 @@ export function rings(z, state, rays = 120) {
   }));
 }
 
+/* Where a spin has its length, for each z of the other: the slope along its own z, which only grows, is zero there. */
+export function right(i, state, count = 60) {
+  return Array.from({ length: count + 1 }, (_, k) => {
+    const other = 0.02 + ((MOST_Z - 0.02) * k) / count, place = (z) => (i ? [other, z] : [z, other]);
+    let [low, high] = [state.coupling ** 2 / other, 4 * MOST_Z];
+    for (let round = 0; round < 40; round += 1) {
+      const middle = (low + high) / 2, at = resolve(place(middle), state);
+      if (at && at.slope[i] > 0) high = middle;
+      else low = middle;
+    }
+    return place(low);
+  });
+}
+
+const lengths = ({ m, chi }) => m.map((mean, i) => Math.sqrt(mean ** 2 + chi[2 * i]));
+
 /* Every number that the figure shows. */
 export function measure(state) {
-  const { path, left } = descend(state), { path: whole, here } = descend(state, "exact", 200, 1e-14), { beta } = state;
+  const { path, left } = descend(state), { path: whole, here } = descend(state, "exact", 200, 1e-14), { beta, taken } = state;
+  const at = resolve(path[Math.min(taken, path.length - 1)], state);
   return {
     path, left,
     z: whole.at(-1),
-    m: here.m,
-    chi: here.chi,
     free_energy: (1 + Math.log(beta) - here.phi) / beta,
-    common: common(state),
-    section: SECTION.map((z) => section(z, state)).filter((at) => at),
+    m: at.m,
+    chi: at.chi,
+    lengths: lengths(at),
   };
 }
 
 const STYLE = `
+.layout > .picture { display: grid; gap: 8px 20px; grid-template-columns: minmax(0, 1fr); }
+.plane { min-width: 0; position: relative; touch-action: pan-y; }
+.pair { min-width: 0; }
+.pair p { margin: 4px 0 0; }
+@container (min-width: 560px) {
+  .layout > .picture { grid-column: 1 / -1; grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr); }
+  .layout > dl { grid-column: 1 / -1; grid-template-columns: repeat(3, minmax(0, 1fr)); order: 2; }
+}
 .out { fill: color-mix(in srgb, var(--ink) 16%, transparent); }
-.ring { fill: none; stroke: var(--a); stroke-opacity: 0.55; }
+.ring { fill: none; stroke: var(--quiet); stroke-opacity: 0.4; }
 .way { fill: none; stroke: var(--b); stroke-width: 2; }
 .stop { fill: var(--b); stroke: var(--ground); }
+.ball { fill: var(--b); stroke: var(--ground); stroke-width: 2; }
 .bottom { fill: var(--ink); }
-.one { fill: var(--ground); stroke: var(--ink); stroke-width: 2; }
-.dashed { stroke: var(--quiet); stroke-dasharray: 4 4; }
-.plane { touch-action: pan-y; }
+.right { stroke-dasharray: 7 3; }
+.circle { fill: var(--field); stroke: var(--quiet); }
+.fits .circle { stroke: var(--ink); stroke-width: 2; }
+.spin, .mean, .rest { stroke: var(--own); }
+.spin { stroke-linecap: round; stroke-width: 3; }
+.spin.twin { opacity: 0.3; stroke-width: 2; }
+.mean { stroke-width: 7; }
+.rest { stroke-dasharray: 4 3; stroke-width: 1.5; }
+.tip { fill: var(--own); stroke: var(--ground); stroke-width: 1.5; }
 .point {
   background: none; border: 0; border-radius: 50%; cursor: grab; height: 36px; margin: -18px 0 0 -18px; min-height: 0; padding: 0;
   position: absolute; touch-action: none; width: 36px;
@@ -115,38 +126,36 @@ const STYLE = `
 .point svg { height: 36px; pointer-events: none; width: 36px; }
 .disk { fill: var(--ground); stroke: var(--b); stroke-width: 3; }
 .there .phase::before { background: var(--c); }
-.key { display: flex; flex-wrap: wrap; gap: 2px 14px; }
-.key i { border-top: 3px solid var(--line); display: inline-block; margin-right: 5px; vertical-align: 4px; width: 16px; }
-.side { align-content: start; display: grid; gap: 8px; }
+.more { border-top: 1px solid var(--rule); display: grid; gap: 8px; padding-top: 8px; }
+.more[hidden] { display: none; }
 `;
 
-const NAMES = ["beta", "coupling", "fields", "start", "rule"];
+const NAMES = ["beta", "coupling", "fields", "start", "rule", "taken"];
 const FRAME = { left: 34, right: 8, top: 24, bottom: 34 };
-const LINES = [["b", "potential"], ["a", "slope"], ["c", "curvature"]];
-const SIDE = 190;
+const COLOURS = ["a", "c"], MOST_SHOWN = 1.3, PHONE = 172;
 
 function render({ model, el }) {
   const ground = kit.card(el, "Saddle explorer", STYLE), initial = kit.read(model, NAMES);
-  let [readout, frame] = [null, null];
-  const change = (changes) => kit.store(model, changes);
+  let [readout, frame, gliding, opened] = [null, null, null, false];
+  const last = () => readout.path.length - 1, reached = () => Math.min(model.get("taken"), last());
 
   const phase = kit.html("span", { class: "phase" });
-  const picture = kit.svg("svg", { role: "img" });
+  const picture = kit.svg("svg", { role: "img", width: "100%" }), spins = kit.svg("svg", { role: "img", width: "100%" });
   const disk = kit.svg("svg", { "aria-hidden": "true" }, kit.svg("circle", { class: "disk", cx: 18, cy: 18, r: 7 }));
   const point = kit.html("button", { type: "button", class: "point" }, disk);
-  const plane = kit.html("div", { class: "picture plane" }, picture, point);
-  const along = kit.svg("svg", { height: SIDE, role: "img", width: "100%" });
-  const key = kit.html("div", { class: "key quiet" }, ...LINES.map(([colour, words]) =>
-    kit.html("span", {}, kit.html("i", { style: `--line: var(--${colour})` }), words)));
-  const rows = {
-    z: "z of the two spins", common: "One z for both", lengths: "Means, of a length of 1", steps: "Steps of the descent",
-    energy: "Free energy f",
-  };
+  const plane = kit.html("div", { class: "plane" }, picture, point);
+  const pair = kit.html("div", { class: "pair" }, spins, kit.html("p", { class: "quiet" },
+    "Circle: the length a spin must have. Thick: its mean, along the field. Dashed: what fluctuates."));
+  const both = kit.html("div", { class: "picture" }, plane, pair);
+  const rows = { at: "z here", z: "z, lowest", energy: "Free energy f" };
   for (const [name, words] of Object.entries(rows)) rows[name] = kit.reading(words);
-  const side = kit.html("div", { class: "side" }, along, key,
-    kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)));
+  const side = kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element));
 
   const two = (value) => kit.numeral(value);
+  const taken = kit.slider({
+    label: "Steps taken", min: 0, max: 1, format: (value) => `${value} of ${last()}`,
+    change: (value) => change({ taken: value === last() ? MOST_STEPS : value }),
+  });
   const beta = kit.slider({
     label: "Inverse temperature β", min: LEAST_BETA, max: MOST_BETA, log: true, format: two,
     change: (value) => change({ beta: Math.min(MOST_BETA, Math.max(LEAST_BETA, value)) }),
@@ -158,20 +167,57 @@ function render({ model, el }) {
     label: `Field on spin ${i + 1}`, min: -MOST_FIELD, max: MOST_FIELD, step: 0.01, format: two,
     change: (value) => change({ fields: model.get("fields").map((one, k) => (k === i ? value : one)) }),
   }));
-  const rule = kit.choice({ label: "Steps", change: (value) => change({ rule: value }) });
-  ground.head.append(phase);
-  ground.body.append(kit.layout(plane, [
-    kit.html("div", { class: "row" }, beta.element, coupling.element),
-    kit.html("div", { class: "row" }, ...fields.map(({ element }) => element)),
+  const rule = kit.choice({ label: "Rule of a step", change: (value) => change({ rule: value }) });
+  const more = kit.html("div", { class: "more", id: "more", hidden: "" },
+    kit.html("div", { class: "row" }, coupling.element, ...fields.map(({ element }) => element)),
     kit.html("div", { class: "row" }, rule.element,
       kit.button("Equal fields", () => change({ fields: [1, 1] })),
       kit.button("Cold, no fields", () => change({ fields: [0, 0], beta: MOST_BETA })),
-      kit.button("Reset", () => change(initial)),
-      kit.html("span", { class: "quiet" }, "Drag the start, or use the arrow keys.")),
-  ], side, "1.15fr"));
+      kit.html("span", { class: "quiet" }, "Drag the start, or use the arrow keys.")));
+  const open = kit.button("More", () => {
+    opened = !opened;
+    redraw();
+  });
+  open.setAttribute("aria-controls", "more");
+  ground.head.append(phase);
+  ground.body.append(kit.layout(both, [
+    kit.html("div", { class: "row" }, taken.element, beta.element),
+    kit.html("div", { class: "row" }, kit.button("Go down", go), open, kit.button("Reset", () => change(initial))),
+    more,
+  ], side));
+
+  // What the reader does
+
+  function change(changes) {
+    glide.stop();
+    gliding = null;
+    kit.store(model, changes);
+  }
+
+  /* All the way down from the start. */
+  function go() {
+    change({ taken: MOST_STEPS });
+    readout = measure(kit.read(model, NAMES));
+    roll(0.3);
+  }
+
+  function roll(seconds) {
+    const to = reached();
+    if (to === 0 || kit.reducedMotion()) return;
+    gliding = { at: 0, to, seconds: seconds + 0.3 * Math.min(to, 8) };
+    glide.start();
+  }
+
+  const glide = kit.loop((seconds) => {
+    const share = Math.min(seconds / gliding.seconds, 1);
+    gliding.at = share * gliding.to;
+    if (share === 1) gliding = null;
+    redraw();
+    return share < 1;
+  });
 
   const within = (value) => Math.round(100 * Math.max(0, Math.min(MOST_Z, value))) / 100;
-  const put = (place) => change({ start: place.map(within) });
+  const put = (place) => change({ start: place.map(within), taken: 0 });
   kit.drag(plane, {
     find: (element) => (element === point ? point : null),
     take(event) {
@@ -185,7 +231,16 @@ function render({ model, el }) {
       put([frame.fromX(event.clientX - box.left), frame.fromY(event.clientY - box.top)]);
     },
     push: (_, way) => put(model.get("start").map((value, i) => value + 0.1 * way[i])),
+    drop: go,
   });
+
+  // What the figure shows
+
+  /* Where it stands: at a point of the path, or between two while it goes. */
+  function place() {
+    const { path } = readout, step = gliding ? Math.min(gliding.at, last()) : reached(), from = Math.floor(step);
+    return path[from].map((value, i) => value + (step - from) * (path[Math.min(from + 1, last())][i] - value));
+  }
 
   function draw_plane(now, width) {
     const size = Math.min(width, 400), inner = size - FRAME.left - FRAME.right;
@@ -194,24 +249,30 @@ function render({ model, el }) {
       left: FRAME.left, top: FRAME.top, width: inner, height: inner, title: "z of spin 2", rise: 10,
       x: { ...axis, label: "z of spin 1" }, y: axis,
     });
-    const { toX, toY } = frame, height = FRAME.top + inner + FRAME.bottom, square = now.coupling ** 2, { path, z } = readout;
+    const { toX, toY } = frame, square = now.coupling ** 2, { path, z } = readout, here = place();
     const low = Math.max(square / MOST_Z, 1e-3);
     const border = Array.from({ length: 41 }, (_, k) => low * (MOST_Z / low) ** (k / 40)).map((x) => [x, square / x]);
-    const far = path.map((place) => place.map((value) => Math.min(value, 3 * MOST_Z)));
+    const near = (spot) => spot.map((value) => Math.min(value, 3 * MOST_Z)), far = path.map(near);
     const clip = kit.svg("clipPath", { id: "plane" },
       kit.svg("rect", { x: FRAME.left, y: FRAME.top, width: inner, height: inner }));
-    picture.setAttribute("height", height);
+    const lines = COLOURS.map((_, i) => right(i, now)), [top, side] = [lines[0].at(-1)[0], lines[1][38][1]];
+    const word = (i, x, y, anchor) => kit.svg("text", {
+      class: "word", x: Math.max(toX(0) + 4, Math.min(toX(MOST_Z) - 4, x)), y, "text-anchor": anchor, style: `fill: var(--${COLOURS[i]})`,
+    }, `spin ${i + 1} has its length`);
+    picture.setAttribute("height", FRAME.top + inner + FRAME.bottom);
     picture.replaceChildren(
       ...frame.axes(),
       clip,
       kit.svg("g", { "clip-path": "url(#plane)" },
         kit.svg("path", { class: "out", d: `${frame.path([[0, 0], [0, MOST_Z], ...border, [MOST_Z, 0]])}z` }),
-        kit.svg("line", { class: "dashed", x1: toX(0), y1: toY(0), x2: toX(MOST_Z), y2: toY(MOST_Z) }),
         ...rings(z, now).map((ring) => kit.svg("path", { class: "ring", d: frame.path(ring) })),
+        ...lines.map((line, i) => frame.line(line, COLOURS[i], { class: "line right" })),
         kit.svg("path", { class: "way", d: frame.path([now.start, ...far]) }),
-        ...far.map(([x, y]) => kit.svg("circle", { class: "stop", cx: toX(x), cy: toY(y), r: 4 })),
-        kit.svg("circle", { class: "one", cx: toX(readout.common), cy: toY(readout.common), r: 4.5 }),
-        kit.svg("circle", { class: "bottom", cx: toX(z[0]), cy: toY(z[1]), r: 4.5 })),
+        ...far.map(([x, y]) => kit.svg("circle", { class: "stop", cx: toX(x), cy: toY(y), r: 3.5 })),
+        kit.svg("circle", { class: "ball", cx: toX(near(here)[0]), cy: toY(near(here)[1]), r: 8 }),
+        kit.svg("circle", { class: "bottom", cx: toX(z[0]), cy: toY(z[1]), r: 4 })),
+      ...(top < 0.6 * MOST_Z ? [word(0, toX(top) + 5, toY(MOST_Z) + 12, "start")] : [word(0, toX(top) - 5, toY(MOST_Z) + 12, "end")]),
+      word(1, toX(MOST_Z) - 4, toY(Math.min(side, MOST_Z - 0.8)) - 6, "end"),
       ...(square > 0.1 ? [kit.svg("text", { class: "word", x: toX(0) + 6, y: toY(0) - 6 }, "forbidden")] : []),
     );
     const [x, y] = now.start;
@@ -220,53 +281,76 @@ function render({ model, el }) {
     point.setAttribute("aria-label", `start at ${two(x)}, ${two(y)}`);
   }
 
-  function draw_section(now, width) {
-    const inside = { left: 34, top: 24, width: width - 40, height: SIDE - 60 };
-    const plot = kit.plot({
-      ...inside, title: "along z of spin 1 = z of spin 2", rise: 10,
-      x: { from: 0, to: MOST_Z, ticks: [0, 1, 2, 3, 4, 5, 6], label: "z" }, y: { from: -2, to: 6, ticks: [-2, 0, 2, 4, 6] },
-    });
-    const { toX, toY } = plot, edge = Math.abs(now.coupling);
-    const at = Array.from({ length: 121 }, (_, k) => edge + 0.004 + ((MOST_Z - edge) * k) / 120).map((z) => [z, section(z, now)]);
-    const shown = (value) => (value > -2 && value < 6 ? value : NaN);
-    along.replaceChildren(
-      ...plot.axes(),
-      kit.svg("rect", { class: "out", x: toX(0), y: toY(6), width: toX(edge) - toX(0), height: toY(-2) - toY(6) }),
-      ...LINES.map(([colour], k) => plot.line(at.map(([z, values]) => [z, shown(values[k])]), colour)),
-      kit.svg("line", { class: "dashed", x1: toX(readout.common), x2: toX(readout.common), y1: toY(6), y2: toY(-2) }),
-      kit.svg("circle", { class: "one", cx: toX(readout.common), cy: toY(0), r: 4.5 }),
-    );
+  /* Each spin in its circle: the mean along the field, at a right angle what fluctuates, and the length that both make. */
+  function draw_spins(now, width, tall) {
+    const height = tall ? Math.max(280, Number(picture.getAttribute("height")) - 44) : PHONE, cell = tall ? height / 2 : height;
+    const radius = Math.min((tall ? width / 2 : width / 4) / 1.4, (cell - 50) / (1 + MOST_SHOWN)), at = resolve(place(), now), size = lengths(at);
+    spins.setAttribute("height", height);
+    spins.replaceChildren(...COLOURS.map((colour, i) => {
+      const x = tall ? width / 2 : (width * (1 + 2 * i)) / 4, y = (tall ? i * cell : 0) + 8 + MOST_SHOWN * radius;
+      const [mean, rest] = [at.m[i], Math.sqrt(at.chi[2 * i])].map((part) => radius * Math.max(-MOST_SHOWN, Math.min(MOST_SHOWN, part)));
+      const line = (name, x1, y1, x2, y2) => kit.svg("line", { class: name, x1, y1, x2, y2 });
+      const off = size[i] - 1, fits = Math.abs(off) < 0.005, judged = fits ? "right" : off > 0 ? "too long" : "too short";
+      return kit.svg("g", { class: fits ? "fits" : "", style: `--own: var(--${colour})` },
+        kit.svg("circle", { class: "circle", cx: x, cy: y, r: radius }),
+        line("spin twin", x, y, x + mean, y + rest),
+        line("rest", x + mean, y, x + mean, y - rest),
+        line("mean", x, y, x + mean, y),
+        line("spin", x, y, x + mean, y - rest),
+        kit.svg("circle", { class: "tip", cx: x + mean, cy: y - rest, r: 5.5 }),
+        kit.svg("text", { class: "name", x, y: y + radius + 18, "text-anchor": "middle" }, `spin ${i + 1}: length ${two(size[i])}`),
+        kit.svg("text", { x, y: y + radius + 33, "text-anchor": "middle" }, judged));
+    }));
+    const told = size.map((length, i) => `Spin ${i + 1} has length ${two(length)}, mean ${two(at.m[i])}`).join(". ");
+    spins.setAttribute("aria-label", `Two spins, each in a circle of radius 1. ${told}`);
   }
 
   function tell(now) {
-    const { path, left, z, m, common: one, free_energy: f, chi } = readout, steps = path.length - 1;
-    const there = left.at(-1) <= TOLERANCE, same = Math.abs(z[0] - z[1]) < 5e-4;
+    const { path, left, z, free_energy: f, lengths: long } = readout, steps = last(), here = reached();
+    const there = left.at(-1) <= TOLERANCE, flat = now.fields.every((field) => field === 0);
     phase.textContent = there ? `there in ${steps} steps` : "not there yet";
     ground.body.classList.toggle("there", there);
-    rows.z.set(`${kit.numeral(z[0], 3)}, ${kit.numeral(z[1], 3)}`, "the full dot, the one minimum");
-    rows.common.set(kit.numeral(one, 3), same ? "the same: the spins are alike" : "the ring, on the dashed line");
-    rows.lengths.set(m.map(two).join(", "), `the rest fluctuates: ${two(chi[0])}, ${two(chi[2])}`);
-    rows.steps.set(String(steps), `gradient left: ${kit.numeral(left.at(-1), 2)}`);
+    rows.at.set(path[here].map((value) => kit.numeral(value, 3)).join(", "), `gradient left: ${kit.numeral(left[here], 2)}`);
+    rows.z.set(z.map((value) => kit.numeral(value, 3)).join(", "), "the full dot, the one minimum");
     rows.energy.set(kit.numeral(f, 3), "per component");
-    const said = `Minimum at ${kit.numeral(z[0])}, ${kit.numeral(z[1])}. ${steps} steps${there ? "" : ", not there yet"}.`;
+    const said = `Minimum at ${z.map(two).join(", ")}. ${steps} steps${there ? "" : ", not there yet"}.`;
     picture.setAttribute("aria-label", `Lines of equal potential over z of spin 1 and z of spin 2. ${said}`);
-    along.setAttribute("aria-label", `Potential, slope and curvature along equal z; least at ${kit.numeral(one)}`);
-    ground.say(said);
+    ground.say(`${said} After ${here} steps the spins have lengths ${long.map(two).join(" and ")}.`);
+    taken.element.querySelector("input").max = steps;
+    taken.set(here);
     beta.set(now.beta);
     coupling.set(now.coupling);
     fields.forEach((slider, i) => slider.set(now.fields[i]));
-    rule.set(now.rule, Object.entries(RULES));
+    // Without fields both Hessians are one: then there is nothing to choose between them.
+    rule.set(now.rule, Object.entries(RULES).filter(([name]) => name !== "printed" || !flat || now.rule === name));
+    more.hidden = !opened;
+    open.textContent = opened ? "Less" : "More";
+    open.setAttribute("aria-expanded", String(opened));
   }
 
   function draw() {
-    const now = kit.read(model, NAMES);
+    const now = kit.read(model, NAMES), tall = both.clientWidth >= 520;
     readout = measure(now);
     if (plane.clientWidth > 0) draw_plane(now, plane.clientWidth);
-    if (along.clientWidth > 0) draw_section(now, along.clientWidth);
+    if (pair.clientWidth > 0) draw_spins(now, pair.clientWidth, tall);
     tell(now);
   }
 
-  const { close } = kit.run({ model, el, ground, names: NAMES, draw, watch: [plane, along], readout: () => readout });
+  /* On arrival it goes its way once. */
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    seen.disconnect();
+    roll(0.6);
+  }, { threshold: 0.6 });
+
+  const { redraw, close } = kit.run({
+    model, el, ground, names: NAMES, draw, watch: [plane, pair], readout: () => readout,
+    end() {
+      glide.stop();
+      seen.disconnect();
+    },
+  });
+  seen.observe(plane);
   return close;
 }
 

@@ -1,4 +1,4 @@
-"""The saddle explorer: the potential of two vector spins, its landscape, and the way to its minimum (chapter 5).
+"""The saddle explorer: two vector spins, a number z for each, and the way to the z that give both their length (chapter 5).
 
 It is longer than 250 lines because the figure, its numbers and its still picture are read as one.
 """
@@ -12,22 +12,18 @@ import traitlets
 from torch import Tensor
 
 from attnlib._core.checks import Scalar
-from attnlib.course.live._figure import Choice, FigureError, LiveFigure, Number
+from attnlib.course.live._figure import Choice, FigureError, LiveFigure, Number, Whole
 from attnlib.free_energy import (
     saddle_gradient,
     saddle_hessian,
     saddle_point,
     saddle_potential,
-    spherical_point,
     vector_spin_free_energy,
 )
 
 MOST_Z, MOST_J, MOST_FIELD = 6.0, 1.5, 2.0
 LEAST_BETA, MOST_BETA = 0.4, 4.0
 MARGIN, MOST_STEPS, TOLERANCE = 0.05, 40, 1e-9
-SECTION = [round(0.25 * k, 2) for k in range(1, 25)]
-"""Where the section along z_1 = z_2 is given as numbers."""
-
 LEVELS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 """How far above the minimum the lines of equal height are."""
 
@@ -36,13 +32,16 @@ RULES = {"exact": "Newton, with the exact Hessian", "printed": "with the Hessian
 
 
 class SaddleExplorer(LiveFigure):
-    r"""Two vector spins: the potential over ``(z_1, z_2)``, its section along ``z_1 = z_2``, and a descent to its minimum.
+    r"""Two vector spins, the potential over ``(z_1, z_2)``, and a descent to its minimum, step by step.
 
-    .. math:: \varphi(z) = \tfrac\beta2 (z_1 + z_2) - \tfrac12 \ln (z_1 z_2 - J^2) + \tfrac\beta2\, b^T V^{-1} b
+    .. math:: \varphi(z) = \tfrac\beta2 (z_1 + z_2) - \tfrac12 \ln (z_1 z_2 - J^2) + \tfrac\beta2\, b^T V^{-1} b, \qquad
+        \frac{\partial \varphi}{\partial z_i} = \tfrac\beta2 \big( 1 - m_i^2 - \chi_{ii} \big)
 
-    Both fields lie along one direction; ``b_i`` is their length for each component. The descent begins where the reader puts
-    it, moved along the diagonal until the smallest eigenvalue of V is 0.05. Steps that leave the domain or go up are halved.
-    The printed Hessian keeps of its fields' part only a diagonal, the sums of the rows; it can be indefinite.
+    Both fields lie along one direction; ``b_i`` is their length for each component. A spin is drawn at the point that the
+    descent has reached: its mean ``m_i`` along the fields, and at a right angle to it what fluctuates, the square root of
+    ``chi_ii``. Where the slope is zero both spins have the length 1. The descent begins where the reader puts it, moved along
+    the diagonal until the smallest eigenvalue of V is 0.05. Steps that leave the domain or go up are halved. The printed
+    Hessian keeps of its fields' part only a diagonal, the sums of the rows; it can be indefinite.
 
     Traits, all to be set, observed and linked:
 
@@ -50,14 +49,15 @@ class SaddleExplorer(LiveFigure):
     - ``coupling``: J, from -1.5 to 1.5;
     - ``fields``: b, two numbers from -2 to 2;
     - ``start``: two numbers from 0 to 6;
-    - ``rule``: what makes a step, ``"exact"`` (default), ``"printed"`` or ``"slope"``.
+    - ``rule``: what makes a step, ``"exact"`` (default), ``"printed"`` or ``"slope"``;
+    - ``taken``: how many steps of the descent are taken, from 0 to 40, or all where there are fewer.
 
     Raises:
         FigureError: a ValueError; a trait out of its range. The trait keeps its old value.
 
     >>> said = SaddleExplorer(coupling=0.5, fields=[0.5, 0.0]).readout
-    >>> [round(z, 3) for z in said["z"]], len(said["path"]) - 1
-    ([1.414, 1.207], 7)
+    >>> [round(z, 3) for z in said["z"]], len(said["path"]) - 1, [round(length, 6) for length in said["lengths"]]
+    ([1.414, 1.207], 7, [1.0, 1.0])
     """
 
     beta = Number(1.0, least=LEAST_BETA, most=MOST_BETA).tag(sync=True)
@@ -65,6 +65,7 @@ class SaddleExplorer(LiveFigure):
     fields = traitlets.List(traitlets.Float()).tag(sync=True)
     start = traitlets.List(traitlets.Float()).tag(sync=True)
     rule = Choice("exact", RULES).tag(sync=True)
+    taken = Whole(MOST_STEPS, least=0, most=MOST_STEPS).tag(sync=True)
 
     constants: ClassVar[dict[str, Any]] = {
         "MOST_Z": MOST_Z,
@@ -75,7 +76,6 @@ class SaddleExplorer(LiveFigure):
         "MARGIN": MARGIN,
         "MOST_STEPS": MOST_STEPS,
         "TOLERANCE": TOLERANCE,
-        "SECTION": SECTION,
         "LEVELS": LEVELS,
         "RULES": RULES,
     }
@@ -88,9 +88,10 @@ class SaddleExplorer(LiveFigure):
         fields: Iterable[Scalar] = (0.6, 1.4),
         start: Iterable[Scalar] = (5.0, 3.0),
         rule: str = "exact",
+        taken: int = MOST_STEPS,
     ) -> None:
         placed = {"fields": [float(one) for one in fields], "start": [float(one) for one in start]}
-        super().__init__(beta=float(beta), coupling=float(coupling), rule=rule, **placed)
+        super().__init__(beta=float(beta), coupling=float(coupling), rule=rule, taken=taken, **placed)
 
     @traitlets.validate("coupling")
     def _check_coupling(self, proposal: dict[str, Any]) -> float:
@@ -142,44 +143,38 @@ class SaddleExplorer(LiveFigure):
     def readout(self) -> dict[str, Any]:
         r"""The numbers that the figure shows, computed here by :mod:`attnlib.free_energy`.
 
-        ``path`` and ``left``, as :meth:`descent` gives them; ``z`` at the minimum, the means ``m`` and the covariances ``chi``
-        (1 1, 1 2, 2 2) there; ``free_energy``; ``common``, the z of both spins where there is one for both; ``section``, the
-        potential, its slope and its curvature at each z of ``SECTION`` that lies inside, along ``z_1 = z_2``.
+        ``path`` and ``left``, as :meth:`descent` gives them; ``z`` at the minimum and ``free_energy``. At the point of the path
+        that is reached after ``taken`` steps: the means ``m``, the covariances ``chi`` (1 1, 1 2, 2 2), and the ``lengths`` of
+        both spins, :math:`\sqrt{m_i^2 + \chi_{ii}}`, which are 1 at the minimum.
         """
         J, h = self.system()
-        found = saddle_point(J, h, beta=self.beta)
         path, left = self.descent()
-        inside = torch.tensor([z for z in SECTION if z > abs(self.coupling)], dtype=torch.float64)
-        both = inside[:, None].expand(-1, 2)
-        many = J.expand(len(both), 2, 2), h, self.beta
-        parts = (
-            saddle_potential(both, many[0], h, beta=self.beta),
-            saddle_gradient(both, many[0], h, beta=self.beta).sum(-1),
-            saddle_hessian(both, many[0], h, beta=self.beta).sum((-2, -1)),
-        )
+        here = torch.tensor(path[min(self.taken, len(path) - 1)], dtype=torch.float64)
+        inverse = torch.linalg.inv(torch.diag(here) - J)
+        m, chi = (inverse @ h)[:, 0], inverse / self.beta
         return {
             "path": path,
             "left": left,
-            "z": found.z.tolist(),
-            "m": found.m[:, 0].tolist(),
-            "chi": found.chi[[0, 0, 1], [0, 1, 1]].tolist(),
+            "z": saddle_point(J, h, beta=self.beta).z.tolist(),
             "free_energy": vector_spin_free_energy(J, h, beta=self.beta).item(),
-            "common": spherical_point(J, h[None], beta=self.beta).z.item(),
-            "section": torch.stack(parts, -1).tolist(),
+            "m": m.tolist(),
+            "chi": chi[[0, 0, 1], [0, 1, 1]].tolist(),
+            "lengths": (m.square() + chi.diagonal()).sqrt().tolist(),
         }
 
     def alt(self) -> str:
-        """The system, where its minimum is and what the descent took, in two sentences."""
+        """The system, where its minimum is, what the descent took, and how long the spins are, in three sentences."""
         said = self.readout
-        z, steps = said["z"], len(said["path"]) - 1
+        z, steps, (first, second) = said["z"], len(said["path"]) - 1, said["lengths"]
         went = f"reaches it in {steps} steps" if said["left"][-1] <= TOLERANCE else f"is not there after {steps} steps"
         return (
             f"Lines of equal potential over z of spin 1 and z of spin 2, coupling {self.coupling:.4g}, inverse temperature "
-            f"{self.beta:.4g}; minimum at {z[0]:.2f}, {z[1]:.2f}. A descent, {RULES[self.rule]}, {went}."
+            f"{self.beta:.4g}; minimum at {z[0]:.2f}, {z[1]:.2f}. A descent, {RULES[self.rule]}, {went}. "
+            f"Beside it two spins of lengths {first:.2f} and {second:.2f}, each with a circle of radius 1."
         )
 
     def still(self) -> str:
-        """The plane of both z: what is forbidden, lines of equal height, the descent and the minimum."""
+        """The plane of both z: what is forbidden, lines of equal height, the descent and the minimum; beside it the spins."""
         said, (J, h) = self.readout, self.system()
 
         def at(point: Iterable[float]) -> str:
@@ -192,33 +187,42 @@ class SaddleExplorer(LiveFigure):
         ]
         forbidden = f"M{at((0.0, 0.0))}L{at((0.0, MOST_Z))}L{'L'.join(map(at, border))}L{at((MOST_Z, 0.0))}z"
         rings = "".join(
-            f'<path d="M{"L".join(map(at, ring))}z" fill="none" stroke="#0072b2" stroke-opacity="0.55"/>'
+            f'<path d="M{"L".join(map(at, ring))}z" fill="none" stroke="#525e6d" stroke-opacity="0.4"/>'
             for ring in _rings(said["z"], J, h, self.beta)
         )
         dots = "".join(
             f'<circle cx="{x}" cy="{y}" r="4" fill="#d55e00"/>' for x, y in (at(point).split() for point in said["path"])
         )
-        (x, y), steps, left = at(said["z"]).split(), len(said["path"]) - 1, said["left"][-1]
-        lines = (
-            f"z = {said['z'][0]:.3f} and {said['z'][1]:.3f}",
-            f"one z for both: {said['common']:.3f}",
-            f"{steps} steps",
-            f"gradient left: {left:.0e}" if left > TOLERANCE else f"gradient left: below {TOLERANCE:.0e}",
-            "A still picture. Run the cell,",
-            "or allow JavaScript, to drag",
-            "the start and turn the system.",
-        )
+        (x, y), steps = at(said["z"]).split(), len(said["path"]) - 1
+        reached = "there in" if said["left"][-1] <= TOLERANCE else "not there after"
+        words = f"z = {said['z'][0]:.3f} and {said['z'][1]:.3f}, {reached} {steps} steps"
+        spins = "".join(_spin(said, i, 545, (120, 285)[i]) for i in range(2))
         return (
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" width="720" height="400" '
-            'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="400" rx="12" fill="#fcfcfa"/>'
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 420" width="720" height="420" '
+            'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="420" rx="12" fill="#fcfcfa"/>'
             f'<clipPath id="plane"><rect x="50" y="30" width="330" height="330"/></clipPath><g clip-path="url(#plane)">'
             f'<path d="{forbidden}" fill="#d8d8d0"/>{rings}'
             f'<path d="M{"L".join(map(at, said["path"]))}" fill="none" stroke="#d55e00" stroke-width="2"/>{dots}</g>'
             f'<circle cx="{x}" cy="{y}" r="6" fill="#1d2733"/><path d="M50 30v330h330" fill="none" stroke="#1d2733"/>'
-            '<text x="180" y="384">z of spin 1</text><text transform="translate(32 240) rotate(-90)">z of spin 2</text>'
-            + "".join(f'<text x="410" y="{60 + 26 * i}">{line}</text>' for i, line in enumerate(lines))
-            + "</svg>"
+            f'<text x="50" y="22">{words}</text>{spins}'
+            '<text x="180" y="382">z of spin 1</text><text transform="translate(32 240) rotate(-90)">z of spin 2</text>'
+            '<text x="50" y="408">A still picture. Run the cell, or allow JavaScript, to drag the start.</text>'
+            "</svg>"
         )
+
+
+def _spin(said: dict[str, Any], i: int, x: int, y: int) -> str:
+    """A circle of radius 1, in it the mean along the fields, at its end what fluctuates, and the spin that both make."""
+    radius, colour = 55, ("#0072b2", "#009e73")[i]
+    mean, rest = (radius * size for size in (said["m"][i], min(said["chi"][2 * i] ** 0.5, 1.4)))
+    return (
+        f'<circle cx="{x}" cy="{y}" r="{radius}" fill="none" stroke="#525e6d"/>'
+        f'<path d="M{x + mean:.1f} {y}v{-rest:.1f}" stroke="{colour}" stroke-dasharray="3 3"/>'
+        f'<path d="M{x} {y}h{mean:.1f}" stroke="{colour}" stroke-width="6"/>'
+        f'<path d="M{x} {y}l{mean:.1f} {-rest:.1f}" stroke="{colour}" stroke-width="2.5"/>'
+        f'<circle cx="{x + mean:.1f}" cy="{y - rest:.1f}" r="5" fill="{colour}"/>'
+        f'<text x="{x + 75}" y="{y}">spin {i + 1}</text><text x="{x + 75}" y="{y + 20}">length {said["lengths"][i]:.2f}</text>'
+    )
 
 
 def _two(name: str, given: list[float], least: float, most: float) -> list[float]:
