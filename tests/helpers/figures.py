@@ -1447,11 +1447,12 @@ COUPLINGS_FILM = Row(
     walk=(
         *presses(MOMENT, "ArrowRight 110 End 1000 ArrowLeft 950 Home 0 ArrowLeft 0 ArrowRight 2", step=int),
         slide(MOMENT, 0.5, step=lambda step: abs(FRAMES.index(step) - len(FRAMES) // 2) <= 1),
+        press(button("More"), "Enter"),
         choose(choice("Spin"), spin=6),
         press(choice("Spin"), "ArrowDown", spin=7),
     ),
     apart=(press(MOMENT, "End", step=1000),),
-    tab=("Play", "Training step", "Spin"),
+    tab=("Play", "Training step", "More"),
     refused=BAD_NETS,
     other_kinds=[("step", "late")],
     points=lambda: [{"spin": spin, "step": step} for spin in (0, 5, 16) for step in FRAMES[::3]],

@@ -14,11 +14,12 @@ import torch
 import traitlets
 from helpers.figures import COUPLINGS_FILM
 from helpers.figures import NETS as START
+from helpers.live import CALM
 
 from attnlib.course import recorded
 from attnlib.course.data import digits as all_digits
 from attnlib.course.live import CouplingsFilm, FigureError
-from attnlib.course.live.couplings_film import CURVES, kinds
+from attnlib.course.live.couplings_film import BEND, CURVES, KINDS, LEAST, kinds
 from attnlib.course.models import PatchClassifier
 from attnlib.mean_field import flat_couplings
 
@@ -285,15 +286,20 @@ def test_kinds_of_pairs_share_out_all_of_them():
     assert sum(mask.int() for mask in found.values()).tolist() == (1 - torch.eye(7, dtype=torch.int)).tolist()
 
 
+def darkness(norm, figure):
+    return LEAST + (1 - LEAST) * (norm / figure.film["largest"]) ** BEND
+
+
 def test_the_still_picture_is_drawn_from_the_same_numbers():
     figure = CouplingsFilm(RECORD, 0, 100)
     said, name = figure.readout, "{http://www.w3.org/2000/svg}"
     drawn = ElementTree.fromstring(unquote(re.search(r'src="data:image/svg\+xml,([^"]*)"', figure.page())[1]))
     words = " ".join(text.text for text in drawn.iter(f"{name}text"))
     assert f"After 100 steps: {100 * said['right']:.1f} % of unseen digits right." in words
-    shares = [float(path.get("opacity")) for path in drawn.iter(f"{name}path") if path.get("stroke") == "#d55e00"]
-    largest = figure.film["largest"]
-    assert sorted(shares) == pytest.approx(sorted(norm / largest for norm in said["norms"] if norm > 0.2 * largest), abs=0.005)
+    shares = [float(tile.get("fill-opacity")) for tile in drawn.iter(f"{name}rect") if tile.get("fill-opacity")]
+    assert shares == pytest.approx([darkness(norm, figure) for norm in said["norms"][1:]], abs=5e-4)
+    for key, called in CURVES.items():
+        assert f"{called}: {100 * said[key]:.0f} %" in words
     assert f"neighbouring patches {said['near']:.2f}" in figure.alt()
     assert html.escape(figure.alt()) in figure.page()
 
@@ -303,26 +309,43 @@ def test_the_still_picture_is_drawn_from_the_same_numbers():
 
 def test_a_spin_is_chosen_by_a_press_on_it(desk):
     film = desk.show(COUPLINGS_FILM, START)
-    film.picture.locator("circle.dot").nth(16).click()
+    film.picture.locator("g.site").nth(16).click()
     assert film.is_right() == START | {"spin": 16}
 
 
+@pytest.mark.parametrize("desk", [CALM], indirect=True)
 def test_what_is_drawn_is_what_is_told(desk):
     film = desk.show(COUPLINGS_FILM, START)
     for state in (START, {"spin": 6, "step": 0}, {"spin": 16, "step": 1000}):
         film.put(**state)
         film.is_right()
         figure = CouplingsFilm(RECORD, **state)
-        numbers, norms, largest = figure.readout, figure.norms()[figure.frame], figure.film["largest"]
-        for kind, of_spin in (("line.pair.own", True), ("line.pair:not(.own)", False)):
-            pairs = [(i, j) for i in range(17) for j in range(i + 1, 17) if (state["spin"] in (i, j)) == of_spin]
-            wanted = [share for i, j in pairs if (share := norms[i, j].item() / largest) > 0.2]
-            assert sorted(film.column(kind, "opacity")) == pytest.approx(sorted(wanted), abs=1e-3)
-        own = film.picture.locator("circle.dot").evaluate_all("dots => dots.map(dot => dot.classList.contains('own'))")
+        numbers = figure.readout
+        inks = film.column("g.site .ink", "fill-opacity")
+        wanted = [darkness(norm, figure) for norm in numbers["norms"]]
+        wanted[state["spin"]] = 1.0
+        assert inks == pytest.approx(wanted, abs=1e-3)
+        own = film.picture.locator("g.site").evaluate_all("sites => sites.map(site => site.classList.contains('own'))")
         assert own == [spin == state["spin"] for spin in range(17)]
         assert film.box.get_by_text(f"{100 * numbers['right']:.1f} % right").is_visible()
         names = ["class" if spin == 0 else f"patch {spin}" for spin in numbers["strongest"]]
-        assert film.box.get_by_text(f"strongest pair: {names[0]} and {names[1]}", exact=True).is_visible()
+        assert film.box.get_by_text(f"strongest pair: {names[0]} and {names[1]}", exact=True).count() == 1
         curves = film.box.get_by_role("img").nth(1)
-        told = dict(text.split(": ") for text in curves.locator("text.name").all_text_contents())
-        assert told == {name: f"{numbers[key]:.2f}" for key, name in CURVES.items()}
+        told = dict(text.split(": ") for text in curves.locator("text.word").all_text_contents())
+        assert told == {name: f"{100 * numbers[key]:.0f} %" for key, name in CURVES.items()}
+        bars = film.box.locator("dl > div").evaluate_all(
+            "rows => rows.map(row => [row.children[0].textContent, row.children[1].textContent])"
+        )
+        assert bars == [[words, f"{numbers[key]:.2f}"] for key, words in KINDS.items()]
+
+
+@pytest.mark.parametrize("desk", [{"own": True}], indirect=True)
+def test_on_arrival_it_plays_once_up_to_its_step_and_the_traits_stay(desk):
+    film = desk.stopped(COUPLINGS_FILM, **START)
+    seen = []
+    for _ in range(10):
+        seen.append(int(film.slider("Training step").get_attribute("aria-valuetext")))
+        desk.page.clock.run_for(400)
+    assert seen == sorted(seen)
+    assert seen[1] < START["step"] == seen[-1]
+    assert film.state() == START

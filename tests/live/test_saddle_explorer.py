@@ -40,7 +40,7 @@ def test_the_minimum_is_one_and_each_spin_has_its_length(beta, J, b):
     assert slope.abs().max() < 1e-10
     assert said["free_energy"] == pytest.approx(-(potential(z, beta, J, b).item() - 1 - math.log(beta)) / beta, abs=1e-10)
     lengths = [said["m"][0] ** 2 + said["chi"][0], said["m"][1] ** 2 + said["chi"][2]]
-    assert lengths == pytest.approx([1.0, 1.0], abs=1e-10)
+    assert lengths == pytest.approx([1.0, 1.0], abs=1e-8)  # at the end of the descent
 
 
 @systems
@@ -89,7 +89,7 @@ def test_what_the_page_says_of_it():
     cold = SaddleExplorer(beta=4, fields=[0, 0]).readout  # the border is at 0.7
     assert cold["z"] == pytest.approx([0.836, 0.836], abs=5e-4)
     paths = [SaddleExplorer(beta=4, fields=[0, 0], start=[4, 2], rule=rule).readout["path"] for rule in ("exact", "printed")]
-    assert paths[0] == pytest.approx(paths[1], abs=1e-12)
+    assert np.array(paths[0]) == pytest.approx(np.array(paths[1]), abs=1e-12)
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
-/* The couplings film: strengths of the couplings between spins at recorded steps of training, and curves of the whole. */
+/* The couplings film: whom a spin listens to at recorded steps of training, what is read, and what one mode holds. */
 
-const CURVES = Object.entries(kit.constants.CURVES), { TICKS } = kit.constants;
+const CURVES = Object.entries(kit.constants.CURVES), KINDS = Object.entries(kit.constants.KINDS), { TICKS, LEAST, BEND } = kit.constants;
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -46,25 +46,30 @@ export function measure({ film, spin, step }, tables = frames(film)) {
   return { step: film.at[frame], norms: table[spin], strongest, right: film.right[frame], mode: film.mode[frame], ...strengths(film.grid, table) };
 }
 
-const PANEL = { height: 86, top: 28, bottom: 18, left: 30, right: 12 };
-const NET = 300, DOT = 15;
+const PLOT = { height: 232, left: 36, right: 14, top: 26, bottom: 38 };
+const NET = 300, GAP = 3, CLASS = 19, ABOVE = 54;
+const COLOURS = { right: "b", mode: "a" };
 const PICTURE_MS = 160, SLOW_MS = 1000; // slow: for readers who asked for less motion
 
 const STYLE = `
 .score { background: var(--field); border: 1px solid var(--rule); border-radius: 99px; font-size: 12.5px; padding: 1px 9px; }
-.curves { min-width: 0; }
-.curves svg { cursor: ew-resize; touch-action: pan-y; width: 100%; }
-.pair { stroke: var(--a); stroke-linecap: round; }
-.pair.own { stroke: var(--b); }
-.dot { fill: var(--field); stroke: var(--ink); stroke-width: 1.2; cursor: pointer; }
-.dot.own { fill: var(--b); }
+.curves { align-content: start; display: grid; gap: 8px; min-width: 0; }
+.curves > svg { cursor: ew-resize; touch-action: pan-y; width: 100%; }
+.site { cursor: pointer; }
+.site .paper { fill: var(--ground); stroke: var(--rule); }
+.site .ink { fill: var(--a); }
+.site.own .ink { fill: var(--b); }
+.site:hover .paper { stroke: var(--ink); }
 svg .number { fill: var(--ink); font-size: 11.5px; pointer-events: none; text-anchor: middle; }
-svg .number.own { fill: var(--ground); font-weight: 700; }
+svg .number.light { fill: var(--ground); }
+svg .number.own { font-weight: 700; }
 .player { align-items: center; display: flex; gap: 12px; }
 .player button { min-width: 68px; }
-.now { stroke: var(--b); }
-.mark { fill: var(--b); stroke: var(--ground); stroke-width: 1.5; }
-p { margin: 8px 0 0; }
+.now { stroke: var(--ink); stroke-dasharray: 3 3; }
+.mark { stroke: var(--ground); stroke-width: 1.5; }
+.more { border-top: 1px solid var(--rule); display: grid; gap: 8px; padding-top: 8px; }
+.more[hidden] { display: none; }
+p { margin: 4px 0 0; }
 `;
 
 const nameOf = (spin) => (spin ? `patch ${spin}` : "class");
@@ -73,17 +78,17 @@ function render({ model, el }) {
   const names = ["film", "spin", "step"];
   const ground = kit.card(el, "Couplings film", STYLE);
   const film = model.get("film"), { at, grid, largest } = film, tables = frames(film);
-  const courses = tables.map((table) => strengths(grid, table));
-  let readout = null, playing = 0;
+  let [readout, playing, gliding, opened] = [null, 0, null, false];
 
   const score = kit.html("span", { class: "score" });
-  const net = kit.svg("svg", { role: "img" }), curves = kit.svg("svg", { height: 3 * PANEL.height, role: "img" });
-  const picture = kit.html("div", { class: "picture" }, net);
-  const beside = kit.html("div", { class: "curves" }, curves, kit.html("p", { class: "quiet" },
-    "Lines: couplings stronger than a fifth of the strongest ever; orange those of the chosen spin. One mode: the largest "
-    + "eigenvalue's part of all squared strengths. Below it: mean strengths of three kinds of pairs."));
-  const frame = () => frameOf(at, model.get("step"));
-  const go = (step) => kit.store(model, { step });
+  const net = kit.svg("svg", { role: "img", height: NET }), curves = kit.svg("svg", { height: PLOT.height, role: "img" });
+  const key = kit.html("p", { class: "quiet" });
+  const picture = kit.html("div", { class: "picture" }, net, key);
+  const bars = Object.fromEntries(KINDS.map(([name, words]) => [name, kit.reading(words, true)]));
+  const beside = kit.html("div", { class: "curves" }, curves,
+    kit.html("span", { class: "quiet" }, "How strongly they are coupled, on average"),
+    kit.html("dl", {}, ...Object.values(bars).map(({ element }) => element)));
+  const frame = () => (gliding ? Math.floor(gliding.at) : frameOf(at, model.get("step")));
   const play = kit.button("Play", () => (playing ? pause() : start()));
   const slider = kit.slider({
     label: "Training step", min: 0, max: at.length - 1, format: (place) => String(at[place]),
@@ -94,12 +99,21 @@ function render({ model, el }) {
   });
   const spin = kit.choice({ label: "Spin", change: (place) => kit.store(model, { spin: Number(place) }) });
   const strongest = kit.html("span", { class: "quiet" });
-  const controls = [
-    kit.html("div", { class: "player" }, play, slider.element),
-    kit.html("div", { class: "row" }, spin.element, strongest),
-  ];
+  const more = kit.html("div", { class: "more", id: "more", hidden: "" }, kit.html("div", { class: "row" }, spin.element, strongest),
+    kit.html("span", { class: "quiet" }, "One mode: the largest eigenvalue's part of all squared strengths. A press on a patch chooses it."));
+  const open = kit.button("More", () => {
+    opened = !opened;
+    redraw();
+  });
+  open.setAttribute("aria-controls", "more");
   ground.head.append(score);
-  ground.body.append(kit.layout(picture, controls, beside, "0.9fr"));
+  ground.body.append(kit.layout(picture, [kit.html("div", { class: "player" }, play, slider.element, open), more], beside, "0.8fr"));
+
+  function go(step) {
+    glide.stop();
+    gliding = null;
+    kit.store(model, { step });
+  }
 
   function pause() {
     clearInterval(playing);
@@ -109,102 +123,129 @@ function render({ model, el }) {
 
   /* One recorded step after the other; from the beginning if it stands at the end. */
   function start() {
-    if (frame() === at.length - 1) go(0);
+    if (frameOf(at, model.get("step")) === at.length - 1) go(0);
     play.textContent = "Pause";
     playing = setInterval(() => {
-      go(at[frame() + 1]);
+      go(at[frameOf(at, model.get("step")) + 1]);
       if (frame() === at.length - 1) pause();
     }, kit.reducedMotion() ? SLOW_MS : PICTURE_MS);
   }
 
-  /* Patches where they lie in the picture, the class spin above them; a line for each strong coupling. */
-  function spins(width, now) {
-    const [rows, columns] = grid, free = Math.min(width, NET) - 2 * DOT - 8, left = (width - free) / 2, top = 74;
-    const down = (NET - top - DOT - 4) / (rows - 1);
-    const where = tables[0].map((_, i) => (i === 0 ? [width / 2, 26]
-      : [left + (free * ((i - 1) % columns)) / (columns - 1), top + down * Math.floor((i - 1) / columns)]));
-    net.setAttribute("height", NET);
-    const table = tables[frame()], pairs = [];
-    table.forEach((row, i) => row.forEach((value, j) => {
-      const share = value / largest, own = i === now.spin || j === now.spin;
-      if (j > i && share > 0.2) pairs.push({ i, j, share, own });
-    }));
-    pairs.sort((one, other) => one.own - other.own || one.share - other.share);
-    return [
-      ...pairs.map(({ i, j, share, own }) => kit.svg("line", {
-        class: own ? "pair own" : "pair", x1: where[i][0], y1: where[i][1], x2: where[j][0], y2: where[j][1],
-        "stroke-width": (6 * share).toFixed(2), opacity: share.toFixed(3),
-      })),
-      ...where.flatMap(([x, y], i) => [
-        kit.svg("circle", {
-          class: i === now.spin ? "dot own" : "dot", cx: x, cy: y, r: i ? DOT - 3 : DOT + 3, onclick: () => kit.store(model, { spin: i }),
-        }),
-        kit.svg("text", { class: i === now.spin ? "number own" : "number", x, y: y + 4 }, i ? String(i) : "class"),
-      ]),
-    ];
+  const glide = kit.loop((seconds) => {
+    const share = Math.min(seconds / 2.4, 1);
+    gliding.at = share * gliding.to;
+    if (share === 1) gliding = null;
+    redraw();
+    return share < 1;
+  });
+
+  /* Patches where they lie in the picture, the class spin above them: the darker, the stronger coupled to the chosen one. */
+  function spins(width, now, table) {
+    const [rows, columns] = grid, tile = Math.min((Math.min(width, NET) - 4) / columns, (NET - ABOVE) / rows);
+    const left = (width - tile * columns) / 2;
+    return table.map((_, i) => {
+      const own = i === now.spin, share = own ? 1 : LEAST + (1 - LEAST) * (table[now.spin][i] / largest) ** BEND;
+      const place = i - 1, x = i ? left + tile * (place % columns) : width / 2, y = i ? ABOVE + tile * Math.floor(place / columns) : CLASS + 3;
+      const shape = (name, more = {}) => (i
+        ? kit.svg("rect", { class: name, x, y, width: tile - GAP, height: tile - GAP, rx: 4, ...more })
+        : kit.svg("circle", { class: name, cx: x, cy: y, r: CLASS, ...more }));
+      const middle = i ? [x + (tile - GAP) / 2, y + (tile - GAP) / 2 + 4] : [x, y + 4];
+      return kit.svg("g", { class: own ? "site own" : "site", onclick: () => kit.store(model, { spin: i }) },
+        shape("paper"), shape("ink", { "fill-opacity": share.toFixed(3) }),
+        kit.svg("text", { class: `number${own ? " own" : ""}${share > 0.75 ? " light" : ""}`, x: middle[0], y: middle[1] },
+          i ? String(i) : "class"));
+    });
   }
 
-  /* Curves in three rows, each from zero, over the recorded steps, which lie closer together at the beginning. */
-  function panels(width) {
-    const wide = width / 2, { left, bottom } = PANEL;
-    return CURVES.flatMap(([key, name], place) => {
-      const top = Math.floor(place / 2) * PANEL.height + PANEL.top, tall = film[key] ? 1 : Math.ceil(largest * 20) / 20;
-      const plot = kit.plot({
-        left: (place % 2) * wide + left, top, width: wide - left - PANEL.right, height: PANEL.height - PANEL.top - bottom,
-        x: {
-          from: 0, to: at.length - 1, format: (frame) => String(at[frame]),
-          ticks: TICKS.map((step) => at.indexOf(step)).filter((frame) => frame >= 0),
-        },
-        y: { from: 0, to: tall, ticks: [0, tall], format: String },
-      });
-      const { toX, toY, axes, line } = plot, values = film[key] ?? courses.map((course) => course[key]);
-      const x = toX(frame());
-      return [
-        kit.svg("text", {
-          class: "name", x: (place % 2) * wide, y: top - 14, style: `font-size: ${Math.min(12.5, wide / 14)}px`,
-        }, `${name}: ${kit.numeral(readout[key])}`),
-        ...axes(),
-        line(values.map((value, i) => [i, value]), "a"),
-        kit.svg("line", { class: "now", x1: x, x2: x, y1: toY(tall), y2: toY(0) }),
-        kit.svg("circle", { class: "mark", cx: x, cy: toY(readout[key]), r: 4 }),
-      ];
+  /* Both shares over the recorded steps, which lie closer together at the beginning, each with its name where it is high. */
+  function shares(width, said) {
+    const { left, right, top, bottom, height } = PLOT, where = frame();
+    const plot = kit.plot({
+      left, top, width: width - left - right, height: height - top - bottom,
+      x: {
+        from: 0, to: at.length - 1, format: (frame) => String(at[frame]), label: "steps of training",
+        ticks: TICKS.map((step) => at.indexOf(step)).filter((frame) => frame >= 0),
+      },
+      y: { from: 0, to: 1, ticks: [0, 0.5, 1], format: (share) => `${100 * share} %` },
     });
+    const { toX, toY, axes, line } = plot;
+    const word = (name, text, x, y, anchor) => kit.svg("text", {
+      class: "word", x, y, "text-anchor": anchor, style: `fill: var(--${COLOURS[name]}); font-size: 13px; font-weight: 600`,
+    }, `${text}: ${(100 * said[name]).toFixed(0)} %`);
+    return [
+      ...axes(),
+      kit.svg("line", { class: "now", x1: toX(where), x2: toX(where), y1: toY(1), y2: toY(0) }),
+      ...CURVES.flatMap(([name, text]) => [
+        line(film[name].map((value, i) => [i, value]), COLOURS[name]),
+        word(name, text, toX(at.length - 1), toY(name === "mode" ? 0.41 : 0.66), "end"),
+        kit.svg("circle", { class: "mark", cx: toX(where), cy: toY(said[name]), r: 5, fill: `var(--${COLOURS[name]})` }),
+      ]),
+    ];
   }
 
   /* A press or a drag in the curves leads to that step. */
   function scrub(event) {
     if (event.type === "pointermove" && !curves.hasPointerCapture(event.pointerId)) return;
     if (event.type === "pointerdown") curves.setPointerCapture(event.pointerId);
-    const box = curves.getBoundingClientRect(), wide = box.width / 2, x = (event.clientX - box.left) % wide;
-    const share = Math.max(0, Math.min(1, (x - PANEL.left) / (wide - PANEL.left - PANEL.right)));
+    const box = curves.getBoundingClientRect(), wide = box.width - PLOT.left - PLOT.right;
+    const share = Math.max(0, Math.min(1, (event.clientX - box.left - PLOT.left) / wide));
     pause();
     go(at[Math.round(share * (at.length - 1))]);
   }
   curves.addEventListener("pointerdown", scrub);
   curves.addEventListener("pointermove", scrub);
 
-  function tell(now) {
-    const measured = CURVES.map(([key, name]) => `${name} ${kit.numeral(readout[key])}`).join(", ");
-    const pair = readout.strongest.map(nameOf).join(" and ");
-    const about = `After step ${readout.step} ${kit.numeral(100 * readout.right, 1)} % of unseen digits are right`;
-    score.textContent = `${kit.numeral(100 * readout.right, 1)} % right`;
+  function tell(now, said) {
+    const measured = [...CURVES, ...KINDS].map(([name, words]) => `${words} ${kit.numeral(said[name])}`).join(", ");
+    const pair = said.strongest.map(nameOf).join(" and ");
+    const about = `After step ${said.step} ${kit.numeral(100 * said.right, 1)} % of unseen digits are right`;
+    score.textContent = `${kit.numeral(100 * said.right, 1)} % right`;
+    key.textContent = `The darker, the stronger coupled to the ${now.spin ? `spin of patch ${now.spin}` : "class spin"}, which is orange.`;
     strongest.textContent = `strongest pair: ${pair}`;
-    net.setAttribute("aria-label", `Spins joined by their couplings, the ${nameOf(now.spin)} spin in orange. ${about}; strongest pair: ${pair}`);
-    curves.setAttribute("aria-label", `At step ${readout.step}: ${measured}`);
-    if (!playing) ground.say(`${about}; ${measured}.`);
+    for (const [name, bar] of Object.entries(bars)) bar.set(kit.numeral(said[name]), "", { to: said[name] / largest });
+    net.setAttribute("aria-label", `Sixteen patches and the class spin, as dark as they are coupled to the ${nameOf(now.spin)} spin. ${about}; strongest pair: ${pair}`);
+    curves.setAttribute("aria-label", `At step ${said.step}: ${measured}`);
+    if (!playing && !gliding) ground.say(`${about}; ${measured}.`);
+    more.hidden = !opened;
+    open.textContent = opened ? "Less" : "More";
+    open.setAttribute("aria-expanded", String(opened));
   }
 
   function draw() {
     const now = kit.read(model, names);
     readout = measure(now, tables);
+    if (gliding && gliding.step !== now.step) {
+      glide.stop();
+      gliding = null;
+    }
+    const said = gliding ? measure({ ...now, step: at[frame()] }, tables) : readout;
     slider.set(frame());
     spin.set(now.spin, tables[0].map((_, i) => [i, nameOf(i)]));
-    if (picture.clientWidth > 0) net.replaceChildren(...spins(picture.clientWidth, now));
-    if (beside.clientWidth > 0) curves.replaceChildren(...panels(beside.clientWidth));
-    tell(now);
+    if (picture.clientWidth > 0) net.replaceChildren(...spins(picture.clientWidth, now, tables[frame()]));
+    if (beside.clientWidth > 0) curves.replaceChildren(...shares(beside.clientWidth, said));
+    tell(now, said);
   }
 
-  return kit.run({ model, el, ground, names, draw, watch: [picture], end: pause, readout: () => readout }).close;
+  /* On arrival it plays once, from the first picture to the step it stands at. */
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    seen.disconnect();
+    const to = frameOf(at, model.get("step"));
+    if (playing || to === 0 || kit.reducedMotion()) return;
+    gliding = { at: 0, to, step: model.get("step") };
+    glide.start();
+  }, { threshold: 0.6 });
+
+  const { redraw, close } = kit.run({
+    model, el, ground, names, draw, watch: [picture], readout: () => readout,
+    end() {
+      pause();
+      glide.stop();
+      seen.disconnect();
+    },
+  });
+  seen.observe(net);
+  return close;
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-"""The couplings film: how strongly each pair of spins of a classifier of digits is coupled as it learns (chapter 4)."""
+"""The couplings film: whom the spins of a classifier of digits listen to, and what it reads, as it learns (chapter 4)."""
 
 import base64
 from typing import Any, ClassVar
@@ -9,21 +9,21 @@ from torch import Tensor
 
 from attnlib.course.live._figure import FigureError, LiveFigure
 
-CURVES = {
-    "right": "digits right",
-    "mode": "one mode",
-    "class": "class to patch",
-    "near": "neighbours",
-    "far": "apart",
-}
-"""What is drawn against the step, and how it is called: two shares, and mean strengths of three kinds of pairs."""
+CURVES = {"right": "digits read", "mode": "held by one mode"}
+"""Two shares that are drawn against the step, and how they are called."""
+
+KINDS = {"class": "class and patches", "near": "neighbouring patches", "far": "other patches"}
+"""Three kinds of pairs, whose mean strengths are shown as bars."""
 
 TICKS = (0, 20, 100, 300, 1000)
 """Steps that are marked below the curves."""
 
+LEAST, BEND = 0.06, 1.5
+"""How dark a patch is that is not coupled, and the power of a strength that darkness goes with."""
+
 
 class CouplingsFilm(LiveFigure):
-    """Spins of a classifier, one for each patch of a digit and one for its class, joined by how strongly they are coupled.
+    """Spins of a classifier, one for each patch of a digit and one for its class: how strongly one is coupled to all others.
 
     It plays what ``recorded("digits")`` holds of one training run: Frobenius norms of the couplings ``J_ij [d, d]``, in 8 bits,
     so that a strength shown is right to one part in 255 of the largest. Nothing is trained here.
@@ -31,7 +31,7 @@ class CouplingsFilm(LiveFigure):
     Traits, all to be set, observed and linked:
 
     - ``film``: the norms of all pairs at the recorded steps, and how many digits were right;
-    - ``spin``: the one whose couplings stand out, 0 for the class, 1 and up for the patches, row by row;
+    - ``spin``: the one whose couplings are shown, 0 for the class, 1 and up for the patches, row by row;
     - ``step``: of the training. The picture is that of the last recorded step up to this one.
 
     Raises:
@@ -43,7 +43,7 @@ class CouplingsFilm(LiveFigure):
     (1000, True)
     """
 
-    constants: ClassVar[dict[str, Any]] = {"CURVES": CURVES, "TICKS": TICKS}
+    constants: ClassVar[dict[str, Any]] = {"CURVES": CURVES, "KINDS": KINDS, "TICKS": TICKS, "LEAST": LEAST, "BEND": BEND}
     film = traitlets.Dict().tag(sync=True)
     spin = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
@@ -123,46 +123,44 @@ class CouplingsFilm(LiveFigure):
         )
 
     def still(self) -> str:
-        """The spins, joined by lines as wide as their couplings are strong, and the curves with a mark at the step."""
-        said, norms = self.readout, self.norms()[self.frame]
-        where = [(150.0, 40.0)] + [
-            (60 + 180 * (place % self.film["grid"][1]) / (self.film["grid"][1] - 1), 92 + 52 * (place // self.film["grid"][1]))
+        """Patches as dark as they are coupled to the chosen spin, and two curves with a mark at the step."""
+        said, columns = self.readout, self.film["grid"][1]
+        shares = [LEAST + (1 - LEAST) * (norm / self.film["largest"]) ** BEND for norm in said["norms"]]
+        tiles = "".join(
+            f'<rect x="{40 + 50 * (place % columns)}" y="{74 + 50 * (place // columns)}" width="48" height="48" rx="4" '
+            + (
+                'fill="#d55e00"/>'
+                if place + 1 == self.spin
+                else f'fill="#0072b2" fill-opacity="{shares[place + 1]:.3f}" stroke="#d8d8d0"/>'
+            )
             for place in range(self.sites - 1)
-        ]
-        lines = []
-        for i in range(self.sites):
-            for j in range(i):
-                share = norms[i, j].item() / self.film["largest"]
-                if share > 0.2:
-                    colour = "#d55e00" if self.spin in (i, j) else "#0072b2"
-                    ends = "{:.0f} {:.0f}L{:.0f} {:.0f}".format(*where[j], *where[i])
-                    width = f'stroke-width="{5 * share:.1f}" opacity="{share:.2f}"'
-                    lines.append(f'<path d="M{ends}" stroke="{colour}" {width}/>')
-        dots = "".join(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="8" fill="#1d2733"/>' for x, y in where)
+        )
+        own = 'fill="#d55e00"' if self.spin == 0 else f'fill="#0072b2" fill-opacity="{shares[0]:.3f}" stroke="#d8d8d0"'
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 330" width="720" height="330" '
             'font-family="sans-serif" font-size="14" fill="#1d2733"><rect width="720" height="330" rx="12" fill="#fcfcfa"/>'
-            f'{"".join(lines)}{dots}<text x="166" y="36">class</text>{self._curves(said)}'
-            f'<text x="20" y="290">After {said["step"]} steps: {100 * said["right"]:.1f} % of unseen digits right.</text>'
-            '<text x="20" y="312">A still picture. Run the cell, or allow JavaScript, to play and to choose a spin.</text>'
+            f'<circle cx="139" cy="44" r="20" {own}/><text x="168" y="49">class</text>{tiles}{self._curves(said)}'
+            f'<text x="20" y="298">After {said["step"]} steps: {100 * said["right"]:.1f} % of unseen digits right. '
+            "Dark: strongly coupled to the orange spin.</text>"
+            '<text x="20" y="318">A still picture. Run the cell, or allow JavaScript, to play and to choose a spin.</text>'
             "</svg>"
         )
 
     def _curves(self, said: dict[str, Any]) -> str:
-        """Each curve in a strip of its own, from zero."""
-        every, kind, found = self.norms(), kinds(*self.film["grid"]), []
-        for place, (key, name) in enumerate(CURVES.items()):
-            values = every[:, kind[key]].mean(-1).tolist() if key in kind else self.film[key]
-            top = every.max().item() if key in kind else 1.0
-            base = 66 + 46 * place
-            across = [320 + 370 * frame / (len(values) - 1) for frame in range(len(values))]
-            points = [f"{x:.1f} {base - 26 * y / top:.1f}" for x, y in zip(across, values, strict=True)]
+        """Both shares against the recorded steps, from 0 to 1, each with its name and a mark at the step."""
+        found = [
+            '<path d="M330 60v200h360" fill="none" stroke="#d8d8d0"/>',
+            '<text x="300" y="66">1</text><text x="300" y="264">0</text>',
+        ]
+        for key, colour, high in (("mode", "#0072b2", 178), ("right", "#d55e00", 128)):
+            values = self.film[key]
+            points = [f"{330 + 360 * frame / (len(values) - 1):.1f} {260 - 200 * y:.1f}" for frame, y in enumerate(values)]
             x, y = points[self.frame].split()
-            found.append(
-                f'<text x="320" y="{base - 29}" font-size="12">{name}: {said[key]:.2f}</text><path d="M320 {base}h370" '
-                f'stroke="#d8d8d0"/><path d="M{"L".join(points)}" fill="none" stroke="#0072b2" stroke-width="1.5"/>'
-                f'<circle cx="{x}" cy="{y}" r="4" fill="#d55e00"/>'
-            )
+            found += [
+                f'<path d="M{"L".join(points)}" fill="none" stroke="{colour}" stroke-width="2"/>',
+                f'<circle cx="{x}" cy="{y}" r="5" fill="{colour}"/>',
+                f'<text x="690" y="{high}" fill="{colour}" text-anchor="end">{CURVES[key]}: {100 * said[key]:.0f} %</text>',
+            ]
         return "".join(found)
 
 

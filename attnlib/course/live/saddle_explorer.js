@@ -204,7 +204,7 @@ function render({ model, el }) {
   function roll(seconds) {
     const to = reached();
     if (to === 0 || kit.reducedMotion()) return;
-    gliding = { at: 0, to, seconds: seconds + 0.3 * Math.min(to, 8) };
+    gliding = { at: 0, to, seconds: seconds + 0.3 * Math.min(to, 8), state: JSON.stringify(kit.read(model, NAMES)) };
     glide.start();
   }
 
@@ -331,6 +331,10 @@ function render({ model, el }) {
   function draw() {
     const now = kit.read(model, NAMES), tall = both.clientWidth >= 520;
     readout = measure(now);
+    if (gliding && gliding.state !== JSON.stringify(now)) {
+      glide.stop();
+      gliding = null;
+    }
     if (plane.clientWidth > 0) draw_plane(now, plane.clientWidth);
     if (pair.clientWidth > 0) draw_spins(now, pair.clientWidth, tall);
     tell(now);
