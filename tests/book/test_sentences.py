@@ -139,6 +139,21 @@ def stays(figure: Any) -> list[str]:
     return given(said["answers"] == list(range(8)))
 
 
+def film(figure: Any) -> list[str]:
+    said = figure.readout
+    return [f"{100 * said['mode']:.0f} %", f"{100 * said['right']:.0f} %"]
+
+
+def lengths(figure: Any) -> list[str]:
+    return ["{:.2f} and {:.2f}".format(*figure.readout["lengths"])]
+
+
+def taken(figure: Any) -> list[str]:
+    said = figure.readout
+    steps = len(said["path"]) - 1
+    return [f"takes {steps} steps" if said["left"][-1] < 1e-9 else f"is not there after {steps}"]
+
+
 SAYS: dict[tuple[str, str], Said] = {
     ("01_softmax_limits", "Turn β to 1"): lambda f: [f"{f.readout['effective_keys']:.1f} keys share"],
     ("01_softmax_limits", "Turn β to 10"): lambda f: [f"{f.readout['effective_keys']:.1f} do"],
@@ -168,6 +183,15 @@ SAYS: dict[tuple[str, str], Said] = {
     ("04a_mean_field_tap", "friends at strength 2"): everybody,
     ("04b_deep_implicit_attention", "Turn it to 1.02"): number(3, "measured"),
     ("04b_deep_implicit_attention", "lengthen the step to 1.5"): number(3, "rate"),
+    ("04c_one_spin_reads_digits", "Back at step 20"): film,
+    ("04c_one_spin_reads_digits", "At step 100"): film,
+    ("05a_vector_spin_free_energy", "Put it back at the start"): lengths,
+    ("05a_vector_spin_free_energy", "equal fields"): number(3, "z", 0),
+    ("05a_vector_spin_free_energy", "Cold, without fields"): number(2, "z", 0),
+    ("05a_vector_spin_free_energy", "the exact Hessian"): taken,
+    ("05a_vector_spin_free_energy", "the printed one"): lambda f: [*taken(f), *lengths(f)],
+    ("05b_where_z_sticks", "Warm them to β = 1"): number(3, "z", 0),
+    ("05b_where_z_sticks", "Give the second a field of 1"): lambda f: [f"{z:.3f}" for z in f.readout["z"]],
     ("05c_vector_spin_attention", "Turn the strength up to 2"): answers,
     ("05c_vector_spin_attention", "fixed numbers"): no_second_term,
     ("05c_vector_spin_attention", "a strength of −2, cold"): number(2, "series"),

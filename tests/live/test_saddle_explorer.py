@@ -234,7 +234,7 @@ def test_on_arrival_the_ball_goes_down_once(desk):
     assert places[0] != places[1]
     assert places[-1] == pytest.approx([end[0] - box["x"], end[1] - box["y"]], abs=0.6)
     assert places[-1] == places[-2]
-    assert explorer.state() == START
+    assert explorer.ask("model.state") == START
 
 
 def test_lines_of_equal_height_are_level_and_outside_the_domain_there_is_nothing(desk):
