@@ -87,7 +87,7 @@
     model.save_changes();
     if (!inSight(box)) {
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      box.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: box.clientHeight < innerHeight ? "center" : "start" });
+      box.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: box.clientHeight < innerHeight ? "center" : "start" });
     }
     box.classList.add("sets-now");
     box.addEventListener("animationend", () => box.classList.remove("sets-now"), { once: true });

@@ -55,12 +55,15 @@ def test_the_figure_comes_into_sight_only_if_it_is_out_of_it(tab):
     page, (first, *_) = tab.open(FIRST), sentences.pages()
     one = first.sentences[0]
     button, seen = page.locator("button.sets").first, "name => ({ name, y: scrollY, seen: (IN)(name) })".replace("IN", IN_SIGHT)
-    page.evaluate("name => document.querySelector(`[data-live=${name}]`).scrollIntoView({ block: 'center' })", one.figure)
+    page.evaluate(
+        "name => document.querySelector(`[data-live=${name}]`).scrollIntoView({ block: 'center', behavior: 'instant' })",
+        one.figure,
+    )
     before = page.evaluate(seen, one.figure)
     assert before["seen"]
     button.evaluate("button => button.click()")
     assert page.evaluate(seen, one.figure) == before
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.evaluate("scrollTo({ top: document.body.scrollHeight, behavior: 'instant' })")
     assert not page.evaluate(IN_SIGHT, one.figure)
     button.evaluate("button => button.click()")
     page.wait_for_function(IN_SIGHT, arg=one.figure)
@@ -70,7 +73,7 @@ def test_where_less_motion_is_asked_for_nothing_glides(tab):
     page, one = tab.page, sentences.pages()[0].sentences[0]
     page.emulate_media(reduced_motion="reduce")
     tab.open(FIRST)
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.evaluate("scrollTo({ top: document.body.scrollHeight, behavior: 'instant' })")
     button = page.locator("button.sets").first
     assert button.evaluate(f"button => {{ button.click(); return ({IN_SIGHT})('{one.figure}'); }}")
     assert page.locator(f"[data-live={one.figure}]").evaluate("box => getComputedStyle(box).animationName") == "none"
