@@ -219,7 +219,7 @@ function render({ model, el }) {
       gliding = null;
     }
     const said = gliding ? measure({ ...now, step: at[frame()] }, tables) : readout;
-    slider.set(frame());
+    slider.set(frameOf(at, now.step));
     spin.set(now.spin, tables[0].map((_, i) => [i, nameOf(i)]));
     if (picture.clientWidth > 0) net.replaceChildren(...spins(picture.clientWidth, now, tables[frame()]));
     if (beside.clientWidth > 0) curves.replaceChildren(...shares(beside.clientWidth, said));

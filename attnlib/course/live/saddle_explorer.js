@@ -271,7 +271,7 @@ function render({ model, el }) {
         ...far.map(([x, y]) => kit.svg("circle", { class: "stop", cx: toX(x), cy: toY(y), r: 3.5 })),
         kit.svg("circle", { class: "ball", cx: toX(near(here)[0]), cy: toY(near(here)[1]), r: 8 }),
         kit.svg("circle", { class: "bottom", cx: toX(z[0]), cy: toY(z[1]), r: 4 })),
-      ...(top < 0.6 * MOST_Z ? [word(0, toX(top) + 5, toY(MOST_Z) + 12, "start")] : [word(0, toX(top) - 5, toY(MOST_Z) + 12, "end")]),
+      ...(toX(top) + 125 < toX(MOST_Z) ? [word(0, toX(top) + 5, toY(MOST_Z) + 12, "start")] : [word(0, toX(top) - 5, toY(MOST_Z) + 12, "end")]),
       word(1, toX(MOST_Z) - 4, toY(Math.min(side, MOST_Z - 0.8)) - 6, "end"),
       ...(square > 0.1 ? [kit.svg("text", { class: "word", x: toX(0) + 6, y: toY(0) - 6 }, "forbidden")] : []),
     );
