@@ -349,3 +349,12 @@ def test_on_arrival_it_plays_once_up_to_its_step_and_the_traits_stay(desk):
     assert seen == sorted(seen)
     assert seen[1] < seen[-1] == seen[-2]
     assert film.ask("model.get('step')") == START["step"]
+
+
+def test_each_task_can_be_done(desk):
+    film = desk.show(COUPLINGS_FILM, START)
+    assert film.ask("solved()") == []
+    most = FILM["at"][max(range(len(FILM["at"])), key=FILM["top_share"].__getitem__)]
+    for place, state in enumerate(({"step": most}, {"step": 100, "spin": 7})):
+        film.put(**state)
+        assert place in film.ask("solved()")

@@ -237,6 +237,16 @@ def test_on_arrival_the_ball_goes_down_once(desk):
     assert explorer.ask("model.state") == START
 
 
+def test_each_task_can_be_done(desk):
+    """From the figure as its class has it, where none is done."""
+    explorer = desk.show(SADDLE_EXPLORER, {})
+    assert explorer.ask("solved()") == []
+    strong = {"beta": 4.0, "coupling": 1.5, "fields": [2.0, -2.0], "start": [5.0, 3.0], "rule": "printed", "taken": 40}
+    for place, state in enumerate(({"start": [1.0, 1.0], "taken": 0}, {"fields": [1.0, -1.0]}, strong)):
+        explorer.put(**state)
+        assert set(explorer.ask("solved()")) >= {place}
+
+
 def test_lines_of_equal_height_are_level_and_outside_the_domain_there_is_nothing(desk):
     module, z = desk.module(SADDLE_EXPLORER), computed(SADDLE_EXPLORER, **START)["z"]
     heights = module.evaluate(

@@ -46,6 +46,13 @@ export function measure({ film, spin, step }, tables = frames(film)) {
   return { step: film.at[frame], norms: table[spin], strongest, right: film.right[frame], mode: film.mode[frame], ...strengths(film.grid, table) };
 }
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Find the step at which one mode holds most.", ({ film }, { mode }) => mode === Math.max(...film.mode)],
+  ["Find a patch, and a step, whose strongest coupling is the one to the class spin.",
+    ({ spin }, { norms }) => spin > 0 && norms[0] === Math.max(...norms)],
+];
+
 const PLOT = { height: 232, left: 36, right: 14, top: 26, bottom: 38 };
 const NET = 300, GAP = 3, CLASS = 19, ABOVE = 54;
 const COLOURS = { right: "b", mode: "a" };
@@ -67,8 +74,6 @@ svg .number.own { font-weight: 700; }
 .player button { min-width: 68px; }
 .now { stroke: var(--ink); stroke-dasharray: 3 3; }
 .mark { stroke: var(--ground); stroke-width: 1.5; }
-.more { border-top: 1px solid var(--rule); display: grid; gap: 8px; padding-top: 8px; }
-.more[hidden] { display: none; }
 p { margin: 4px 0 0; }
 `;
 
@@ -78,7 +83,7 @@ function render({ model, el }) {
   const names = ["film", "spin", "step"];
   const ground = kit.card(el, "Couplings film", STYLE);
   const film = model.get("film"), { at, grid, largest } = film, tables = frames(film);
-  let [readout, playing, gliding, opened] = [null, 0, null, false];
+  let [readout, playing] = [null, 0];
 
   const score = kit.html("span", { class: "score" });
   const net = kit.svg("svg", { role: "img", height: NET }), curves = kit.svg("svg", { height: PLOT.height, role: "img" });
@@ -88,7 +93,7 @@ function render({ model, el }) {
   const beside = kit.html("div", { class: "curves" }, curves,
     kit.html("span", { class: "quiet" }, "How strongly they are coupled, on average"),
     kit.html("dl", {}, ...Object.values(bars).map(({ element }) => element)));
-  const frame = () => (gliding ? Math.floor(gliding.at) : frameOf(at, model.get("step")));
+  const frame = () => frameOf(at, model.get("step"));
   const play = kit.button("Play", () => (playing ? pause() : start()));
   const slider = kit.slider({
     label: "Training step", min: 0, max: at.length - 1, format: (place) => String(at[place]),
@@ -99,19 +104,14 @@ function render({ model, el }) {
   });
   const spin = kit.choice({ label: "Spin", change: (place) => kit.store(model, { spin: Number(place) }) });
   const strongest = kit.html("span", { class: "quiet" });
-  const more = kit.html("div", { class: "more", id: "more", hidden: "" }, kit.html("div", { class: "row" }, spin.element, strongest),
+  const more = kit.more(kit.html("div", { class: "row" }, spin.element, strongest),
     kit.html("span", { class: "quiet" }, "One mode: the largest eigenvalue's part of all squared strengths. A press on a patch chooses it."));
-  const open = kit.button("More", () => {
-    opened = !opened;
-    redraw();
-  });
-  open.setAttribute("aria-controls", "more");
+  const tasks = kit.challenges(CHALLENGES);
   ground.head.append(score);
-  ground.body.append(kit.layout(picture, [kit.html("div", { class: "player" }, play, slider.element, open), more], beside, "0.8fr"));
+  ground.body.append(kit.layout(picture, [kit.html("div", { class: "player" }, play, slider.element, more.button), more.element], beside, "0.8fr"),
+    tasks.element);
 
   function go(step) {
-    glide.stop();
-    gliding = null;
     kit.store(model, { step });
   }
 
@@ -123,21 +123,13 @@ function render({ model, el }) {
 
   /* One recorded step after the other; from the beginning if it stands at the end. */
   function start() {
-    if (frameOf(at, model.get("step")) === at.length - 1) go(0);
+    if (frame() === at.length - 1) go(0);
     play.textContent = "Pause";
     playing = setInterval(() => {
-      go(at[frameOf(at, model.get("step")) + 1]);
+      go(at[frame() + 1]);
       if (frame() === at.length - 1) pause();
     }, kit.reducedMotion() ? SLOW_MS : PICTURE_MS);
   }
-
-  const glide = kit.loop((seconds) => {
-    const share = Math.min(seconds / 2.4, 1);
-    gliding.at = share * gliding.to;
-    if (share === 1) gliding = null;
-    redraw();
-    return share < 1;
-  });
 
   /* Patches where they lie in the picture, the class spin above them: the darker, the stronger coupled to the chosen one. */
   function spins(width, now, table) {
@@ -158,8 +150,8 @@ function render({ model, el }) {
   }
 
   /* Both shares over the recorded steps, which lie closer together at the beginning, each with its name where it is high. */
-  function shares(width, said) {
-    const { left, right, top, bottom, height } = PLOT, where = frame();
+  function shares(width, said, where) {
+    const { left, right, top, bottom, height } = PLOT;
     const plot = kit.plot({
       left, top, width: width - left - right, height: height - top - bottom,
       x: {
@@ -205,47 +197,25 @@ function render({ model, el }) {
     for (const [name, bar] of Object.entries(bars)) bar.set(kit.numeral(said[name]), "", { to: said[name] / largest });
     net.setAttribute("aria-label", `Sixteen patches and the class spin, as dark as they are coupled to the ${nameOf(now.spin)} spin. ${about}; strongest pair: ${pair}`);
     curves.setAttribute("aria-label", `At step ${said.step}: ${measured}`);
-    if (!playing && !gliding) ground.say(`${about}; ${measured}.`);
-    more.hidden = !opened;
-    open.textContent = opened ? "Less" : "More";
-    open.setAttribute("aria-expanded", String(opened));
+    if (!playing) ground.say(`${about}; ${measured}.`);
   }
 
-  function draw() {
-    const now = kit.read(model, names);
+  /* On the way to its step, when it arrives, the film shows the pictures before it. */
+  function draw(arriving) {
+    const now = { ...kit.read(model, names), ...arriving }, place = frameOf(at, now.step);
     readout = measure(now, tables);
-    if (gliding && gliding.step !== now.step) {
-      glide.stop();
-      gliding = null;
-    }
-    const said = gliding ? measure({ ...now, step: at[frame()] }, tables) : readout;
-    slider.set(frameOf(at, now.step));
+    slider.set(place);
     spin.set(now.spin, tables[0].map((_, i) => [i, nameOf(i)]));
-    if (picture.clientWidth > 0) net.replaceChildren(...spins(picture.clientWidth, now, tables[frame()]));
-    if (beside.clientWidth > 0) curves.replaceChildren(...shares(beside.clientWidth, said));
-    tell(now, said);
+    if (picture.clientWidth > 0) net.replaceChildren(...spins(picture.clientWidth, now, tables[place]));
+    if (beside.clientWidth > 0) curves.replaceChildren(...shares(beside.clientWidth, readout, place));
+    tell(now, readout);
+    tasks.judge(now, readout);
   }
 
-  /* On arrival it plays once, from the first picture to the step it stands at. */
-  const seen = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-    seen.disconnect();
-    const to = frameOf(at, model.get("step"));
-    if (playing || to === 0 || kit.reducedMotion()) return;
-    gliding = { at: 0, to, step: model.get("step") };
-    glide.start();
-  }, { threshold: 0.6 });
-
-  const { redraw, close } = kit.run({
-    model, el, ground, names, draw, watch: [picture], readout: () => readout,
-    end() {
-      pause();
-      glide.stop();
-      seen.disconnect();
-    },
-  });
-  seen.observe(net);
-  return close;
+  return kit.run({
+    model, el, ground, names, draw, watch: [picture], end: pause, readout: () => readout, solved: tasks.solved,
+    arrive: { step: (share, to) => at[Math.floor(share * frameOf(at, to))] },
+  }).close;
 }
 
 export default { render };

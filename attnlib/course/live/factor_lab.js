@@ -125,15 +125,16 @@ function render({ model, el }) {
   });
   const keep = kit.slider({ label: "Damping", min: 0, max: 0.9, step: 0.1, format: (value) => kit.numeral(value, 1), change: (value) => anew({ damping: value }) });
   const step = () => change({ sweeps: Math.min(MOST_SWEEPS, model.get("sweeps") + 1) });
-  let begun = 0;
+  let [begun, made] = [0, 0];
   const running = kit.loop((seconds) => {
-    const now = Math.min(MOST_SWEEPS, begun + Math.floor(seconds * 5));
-    if (now !== model.get("sweeps")) change({ sweeps: now });
-    return now < MOST_SWEEPS;
+    if (model.get("sweeps") !== made) return false; // a sentence has set it
+    made = Math.min(MOST_SWEEPS, begun + Math.floor(seconds * 5));
+    if (made !== model.get("sweeps")) change({ sweeps: made });
+    return made < MOST_SWEEPS;
   });
   const go = () => {
     if (kit.reducedMotion()) return change({ sweeps: MOST_SWEEPS });
-    begun = model.get("sweeps");
+    begun = made = model.get("sweeps");
     return running.start();
   };
   const stepping = kit.button("Step", () => (running.stop(), step())), going = kit.button("Run", go);

@@ -94,6 +94,14 @@ export function measure(state) {
   };
 }
 
+/* What can be tried: of the state and its numbers, whether it is done. */
+export const CHALLENGES = [
+  ["Put the start where both spins are too long.", ({ taken }, { lengths: long }) => taken === 0 && Math.min(...long) > 1.02],
+  ["Give both spins fields, unlike by 0.3 or more, and yet one z: to two digits.",
+    ({ fields: [a, b] }, { z: [first, second] }) => a * b !== 0 && Math.abs(a - b) >= 0.3 && Math.abs(first - second) < 0.005],
+  ["Find a system in which the printed Hessian does not come to the minimum.", ({ rule }, { left }) => rule === "printed" && left.at(-1) > TOLERANCE],
+];
+
 const STYLE = `
 .layout > .picture { display: grid; gap: 8px 20px; grid-template-columns: minmax(0, 1fr); }
 .plane { min-width: 0; position: relative; touch-action: pan-y; }
@@ -126,8 +134,6 @@ const STYLE = `
 .point svg { height: 36px; pointer-events: none; width: 36px; }
 .disk { fill: var(--ground); stroke: var(--b); stroke-width: 3; }
 .there .phase::before { background: var(--c); }
-.more { border-top: 1px solid var(--rule); display: grid; gap: 8px; padding-top: 8px; }
-.more[hidden] { display: none; }
 `;
 
 const NAMES = ["beta", "coupling", "fields", "start", "rule", "taken"];
@@ -136,7 +142,7 @@ const COLOURS = ["a", "c"], MOST_SHOWN = 1.3, PHONE = 172;
 
 function render({ model, el }) {
   const ground = kit.card(el, "Saddle explorer", STYLE), initial = kit.read(model, NAMES);
-  let [readout, frame, gliding, opened] = [null, null, null, false];
+  let [readout, frame, gliding] = [null, null, null];
   const last = () => readout.path.length - 1, reached = () => Math.min(model.get("taken"), last());
 
   const phase = kit.html("span", { class: "phase" });
@@ -147,7 +153,7 @@ function render({ model, el }) {
   const pair = kit.html("div", { class: "pair" }, spins, kit.html("p", { class: "quiet" },
     "Circle: the length a spin must have. Thick: its mean, along the field. Dashed: what fluctuates."));
   const both = kit.html("div", { class: "picture" }, plane, pair);
-  const rows = { at: "z here", z: "z, lowest", energy: "Free energy f" };
+  const rows = { at: "z here", z: "Lowest", energy: "Free energy f" };
   for (const [name, words] of Object.entries(rows)) rows[name] = kit.reading(words);
   const side = kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element));
 
@@ -168,23 +174,20 @@ function render({ model, el }) {
     change: (value) => change({ fields: model.get("fields").map((one, k) => (k === i ? value : one)) }),
   }));
   const rule = kit.choice({ label: "Rule of a step", change: (value) => change({ rule: value }) });
-  const more = kit.html("div", { class: "more", id: "more", hidden: "" },
-    kit.html("div", { class: "row" }, coupling.element, ...fields.map(({ element }) => element)),
+  const more = kit.more(
+    kit.html("div", { class: "row" }, beta.element, coupling.element),
+    kit.html("div", { class: "row" }, ...fields.map(({ element }) => element)),
     kit.html("div", { class: "row" }, rule.element,
       kit.button("Equal fields", () => change({ fields: [1, 1] })),
-      kit.button("Cold, no fields", () => change({ fields: [0, 0], beta: MOST_BETA })),
-      kit.html("span", { class: "quiet" }, "Drag the start, or use the arrow keys.")));
-  const open = kit.button("More", () => {
-    opened = !opened;
-    redraw();
-  });
-  open.setAttribute("aria-controls", "more");
+      kit.button("Cold, no fields", () => change({ fields: [0, 0], beta: MOST_BETA }))));
+  const tasks = kit.challenges(CHALLENGES);
   ground.head.append(phase);
   ground.body.append(kit.layout(both, [
-    kit.html("div", { class: "row" }, taken.element, beta.element),
-    kit.html("div", { class: "row" }, kit.button("Go down", go), open, kit.button("Reset", () => change(initial))),
-    more,
-  ], side));
+    taken.element,
+    kit.html("div", { class: "row" }, kit.button("Go down", go), more.button, kit.button("Reset", () => change(initial)),
+      kit.html("span", { class: "quiet" }, "Drag the start, or use the arrow keys.")),
+    more.element,
+  ], side), tasks.element);
 
   // What the reader does
 
@@ -323,9 +326,6 @@ function render({ model, el }) {
     fields.forEach((slider, i) => slider.set(now.fields[i]));
     // Without fields both Hessians are one: then there is nothing to choose between them.
     rule.set(now.rule, Object.entries(RULES).filter(([name]) => name !== "printed" || !flat || now.rule === name));
-    more.hidden = !opened;
-    open.textContent = opened ? "Less" : "More";
-    open.setAttribute("aria-expanded", String(opened));
   }
 
   function draw() {
@@ -338,23 +338,13 @@ function render({ model, el }) {
     if (plane.clientWidth > 0) draw_plane(now, plane.clientWidth);
     if (pair.clientWidth > 0) draw_spins(now, pair.clientWidth, tall);
     tell(now);
+    tasks.judge(now, readout);
   }
 
-  /* On arrival it goes its way once. */
-  const seen = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-    seen.disconnect();
-    roll(0.6);
-  }, { threshold: 0.6 });
-
   const { redraw, close } = kit.run({
-    model, el, ground, names: NAMES, draw, watch: [plane, pair], readout: () => readout,
-    end() {
-      glide.stop();
-      seen.disconnect();
-    },
+    model, el, ground, names: NAMES, draw, watch: [plane, pair], readout: () => readout, solved: tasks.solved, end: () => glide.stop(),
+    arrive: () => roll(0.6), // On arrival it goes its way once.
   });
-  seen.observe(plane);
   return close;
 }
 
