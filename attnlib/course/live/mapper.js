@@ -307,8 +307,10 @@ function render({ model, el }) {
     if (!playing) ground.say(`${says.textContent} ${done}`);
   }
 
-  function draw() {
-    const now = kit.read(model, NAMES), width = picture.clientWidth, { record: _, ...plain } = now;
+  function draw(way = {}) {
+    const now = { ...kit.read(model, NAMES), ...way }, width = picture.clientWidth;
+    now.step = Math.round(now.step); // on arrival it comes from the first step
+    const { record: _, ...plain } = now;
     readout = measure(now);
     also.hidden = !now.more;
     tell(now);
@@ -322,7 +324,7 @@ function render({ model, el }) {
     if (now.more) table.replaceChildren(...grid(now));
   }
 
-  return kit.run({ model, el, ground, names: NAMES, draw, watch: [picture, side], end: pause, readout: () => readout }).close;
+  return kit.run({ model, el, ground, names: NAMES, draw, watch: [picture, side], end: pause, arrive: { step: 1 }, readout: () => readout }).close;
 }
 
 export default { render };
