@@ -11,14 +11,13 @@ cp /work/tmp/spec_runs/*.json $W/experiments/spec_runs/ 2>/dev/null || true
 for f in /work/tmp/specimens/*.pt; do case $f in *half.pt) ;; *) cp $f $W/experiments/specimens/;; esac; done
 for j in $W/experiments/spec_runs/*.json; do b=$(basename $j .json); b=${b#*-}; rm -f $W/experiments/specimens/$b-checkpoint.pt; done
 cp -r /work/tmp/drafts/* $W/drafts/ 2>/dev/null || true
-cp -r /work/tmp/brief/* $W/drafts/ 2>/dev/null || true; cp /work/h2/attnlib/course/data/results/more_hops.json $W/drafts/h2/ 2>/dev/null || true
+cp -r /work/tmp/brief/* $W/drafts/ 2>/dev/null || true; cp /work/tmp/examinations*.json $W/experiments/ 2>/dev/null || true
 cp /work/tmp/*.py /work/tmp/*.sh $W/drafts/ 2>/dev/null || true
 git --work-tree=$W add -A -f .
 T=$(git write-tree)
 C=$(git commit-tree $T -p ${PARENT:-2214d8a} -m "Runs of collectives.py and specimens.py as far as they are, and drafts, kept beside the tree")
 unset GIT_INDEX_FILE
 H=$(git rev-parse HEAD)
-git fetch -q /work/h1 main; P1=$(git rev-parse FETCH_HEAD); git fetch -q /work/h2 main; P2=$(git rev-parse FETCH_HEAD)
-M=$(git commit-tree HEAD^{tree} -p $H -p $C -p $P1 -p $P2 -m "Merge: what has been run so far is kept in the history, the tree stays as it was")
+M=$(git commit-tree HEAD^{tree} -p $H -p $C -m "Merge: what has been run so far is kept in the history, the tree stays as it was")
 git update-ref refs/heads/main $M $H
 echo kept $C merged $M
