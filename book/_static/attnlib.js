@@ -218,7 +218,7 @@
   // to itself. The page says where the engine is, in a script that is not one yet. `formulas` is kept when all are set.
   const engine = document.querySelector("script[data-later]");
   const picture = document.querySelector(".bd-article img");
-  const waits = engine && picture && !picture.complete && picture.getBoundingClientRect().top < 2 * innerHeight;
+  const waits = engine && picture && !picture.naturalWidth && picture.getBoundingClientRect().top < 2 * innerHeight;
   const first = new Promise((call) => {
     if (!waits) return call();
     for (const end of ["load", "error"]) picture.addEventListener(end, call, { once: true });

@@ -657,11 +657,12 @@ def test_make_grade_hands_on_every_setting():
         pytest.skip("needs make")
     settings = {"ROSTER": "--roster", "DUE": "--due", "GRACE": "--grace", "LATE": "--late", "LATE_MOST": "--late-most"}
     settings |= {"TIMES": "--times", "CANVAS": "--canvas", "SEED": "--seed"}
-    command = ["make", "-n", "grade", "PACK=a", "SUBMISSIONS=b", "OUT=c", "RESUME=1", *(f"{name}=1%" for name in settings)]
+    flags = ("--resume", "--unprotected")
+    settings |= {"RESUME": "--resume", "WORKERS": "--workers", "MEMORY": "--memory", "UNPROTECTED": "--unprotected"}
+    command = ["make", "-n", "grade", "PACK=a", "SUBMISSIONS=b", "OUT=c", *(f"{name}=1%" for name in settings)]
     said = subprocess.run(command, cwd=course.ROOT, capture_output=True, text=True, check=True).stdout
     line = next(line for line in said.splitlines() if "grade_submissions" in line)
     assert line.split("grade_submissions.py ")[1].split() == [
         *('"a"', '"b"', '"c"'),
-        *(word for option in settings.values() for word in (option, '"1%"')),
-        "--resume",
+        *(word for option in settings.values() for word in ([option] if option in flags else [option, '"1%"'])),
     ]

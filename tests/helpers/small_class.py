@@ -111,10 +111,10 @@ def by_hand(exam: Exam, there: Sequence[Submission], every: object = None) -> It
 
 
 @contextmanager
-def without_a_cage(*_: object) -> Iterator[list[Any]]:
+def without_a_cage(*_: object, **__: object) -> Iterator[list[Any]]:
     """Keepers that keep nothing."""
     with nullcontext():
-        yield [SimpleNamespace(cage="no cage", program=None, close=lambda: None)]
+        yield [SimpleNamespace(cage="no cage", program=None, empty={"megabytes": 0}, close=lambda: None)]
 
 
 def grades(monkeypatch: Any, *arguments: object, grading: Any = by_hand) -> int:

@@ -21,7 +21,7 @@ from classroom.limits import MEGABYTE, Limits, mapped
 from classroom.system import DEATH_SIGNAL, LINUX, drop_privileges, prctl
 
 Kind = Literal["bubblewrap", "namespaces", "python"]
-HOME = "/home/student"
+HOME = "/student"
 """The home inside the walls."""
 
 

@@ -31,7 +31,6 @@ PAGES = {
     "7a": "attnlib.course.exercises.one_block_many_mixers",
     "7b": "attnlib.course.exercises.one_step_or_many",
     "7c": "attnlib.course.exercises.collectives_of_spins",
-    "7d": "attnlib.course.exercises.under_the_instruments",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 
