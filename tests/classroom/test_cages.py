@@ -232,7 +232,7 @@ def descendants(pid):
     return found[1:]
 
 
-@pytest.mark.parametrize("name", ["cannot be interrupted", "loop at the top"])
+@pytest.mark.parametrize("name", ["cannot be interrupted", pytest.param("loop at the top", marks=pytest.mark.whole)])
 def test_nothing_outlives_the_grader(inbox, tmp_path, name):
     (tmp_path / "inbox").mkdir()
     source = (inbox / "submissions" / f"{name}.ipynb").read_text(encoding="utf-8")
