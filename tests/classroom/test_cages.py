@@ -1,6 +1,7 @@
 """The cages in which submissions run: what a submission in each can do, and what it leaves behind."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -129,7 +130,7 @@ def test_a_submission_has_nothing_open_of_its_wardens(probe):
 
 def test_a_closed_folder_below_python_itself_is_closed(keeper, tmp_path):
     """Were the course installed below /usr, or the pack kept in a virtual environment, it would be in plain view."""
-    inside = Path(sys.prefix) / "closed-for-a-test"
+    inside = Path(sys.prefix) / f"closed-for-a-test-{os.getpid()}"
     inside.mkdir(exist_ok=True)
     try:
         (inside / "master.py").write_text("the reference", encoding="utf-8")
@@ -159,39 +160,37 @@ def test_what_python_needs_is_shown_where_it_lies_in_a_closed_folder(tmp_path, m
 
 
 MARK = """\
-import torch
+mark = "".join(map(chr, [83, 69, 67] + [82] * 20 + [84]))
 def probe(x):
-    return "".join(map(chr, [83, 69, 67] + [82] * 20 + [84]))"""
-SCAN = """\
+    return mark"""
+SCAN = r"""
 import ctypes, re
 def probe(x):
-    wanted, found = bytes([83, 69, 67] + [82] * 20 + [84]), 0
-    own = id(wanted)
+    found, wanted = 0, re.compile(rb"S\x45C[R]{20}\x54")  # which does not say what it looks for
     for line in open("/proc/self/maps"):
         span, rights = line.split()[:2]
         low, high = (int(end, 16) for end in span.split("-"))
         if rights.startswith("rw") and high - low < 2**28:
-            text = ctypes.string_at(low, high - low)
-            found += sum(1 for _ in re.finditer(re.escape(wanted[:-1]), text))
-            del text
+            found += len(wanted.findall(ctypes.string_at(low, high - low)))
     return found
 """
 
 
 def test_a_submission_finds_nothing_of_another_in_its_memory(keeper, tmp_path):
-    """Both are forks of one keeper. The mark is one's answer, and counted in the other's memory before it has run and after."""
-    found = keeper[0]
-    for name, source in (("mark", MARK), ("scan", SCAN)):
-        (tmp_path / f"{name}.ipynb").write_text(json.dumps(cell(source)), encoding="utf-8")
+    """Both are forks of one keeper. Whoever holds the mark finds it; who runs after it was another's answer does not."""
+    notebooks = {"mark": cell(MARK), "scan": cell(SCAN), "both": cell(f"{MARK}\n{SCAN}")}
+    for name, notebook in notebooks.items():
+        (tmp_path / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     question = [{"number": "1", "name": "probe", "calls": [[{"plain": 1}]]}]
 
     def said(name):
-        (answer,) = [m[3] for m in heard(found.run(tmp_path / f"{name}.ipynb", question, [], 120)["said"]) if m[0] == "result"]
+        heard_of = heard(keeper[0].run(tmp_path / f"{name}.ipynb", question, [], 120)["said"])
+        (answer,) = [message[3] for message in heard_of if message[0] == "result"]
         return answer["plain"]
 
-    before = said("scan")
+    assert said("both") > 0
     assert said("mark").startswith("SECRR")
-    assert said("scan") == before
+    assert said("scan") == 0
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +208,7 @@ EVERYWHERE = [
 
 
 def test_outcomes_are_the_same_in_each_cage(keeper, inbox, request):
-    there = sample(EVERYWHERE, 0.15, request.config.getoption("tier"))
+    there = sample(EVERYWHERE, 0.25, request.config.getoption("tier"))
     other = keeper_in(keeper[0].cage.kind, [str(inbox / "teacher")])
     found = grade.grade(Exam(FIRST, 7), [Submission(name, inbox / "submissions" / f"{name}.ipynb") for name in there], [other])
     for one in found:
@@ -232,35 +231,36 @@ def descendants(pid):
     return found[1:]
 
 
-@pytest.mark.parametrize("name", ["cannot be interrupted", pytest.param("loop at the top", marks=pytest.mark.whole)])
+@pytest.mark.parametrize("name", ["cannot be interrupted", "loop at the top", "leaves a daemon"])
 def test_nothing_outlives_the_grader(inbox, tmp_path, name):
+    """Killed while a submission runs, which has maybe left a process of its own behind."""
     (tmp_path / "inbox").mkdir()
-    source = (inbox / "submissions" / f"{name}.ipynb").read_text(encoding="utf-8")
-    (tmp_path / "inbox" / "one.ipynb").write_text(source.replace("time.sleep(1)", "time.sleep(0.1)"), encoding="utf-8")
+    notebook = json.loads((inbox / "submissions" / f"{name}.ipynb").read_text(encoding="utf-8"))
+    notebook["cells"] += cell("while True: pass")["cells"]  # what leaves a daemon goes on, too
+    (tmp_path / "inbox" / "one.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     tool = course.ROOT / "tools" / "grade_submissions.py"
-    command = [
-        sys.executable,
-        tool,
-        inbox / "teacher" / FIRST.name,
-        tmp_path / "inbox",
-        tmp_path / "out",
-        "--seconds",
-        "60",
-        "--unprotected",
-    ]
-    grader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert "submissions" in grader.stdout.readline() or grader.stdout.readline()
+    places = (inbox / "teacher" / FIRST.name, tmp_path / "inbox", tmp_path / "out")
+    command = [sys.executable, tool, *places, "--seconds", "60"]
+    grader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if "1 to grade" not in grader.stdout.readline():
+        pytest.skip(grader.communicate()[1])  # no cage of the kernel's
+    for _ in range(600):
+        below = descendants(grader.pid)
+        if len(below) > 3:  # keeper, warden, and those in the cage
+            break
+        time.sleep(0.1)
     time.sleep(1)
     below = descendants(grader.pid)
+    assert len(below) > 3
+    assert grader.poll() is None
     grader.send_signal(signal.SIGKILL)
     grader.wait()
-    assert below
     for _ in range(300):
         left = [pid for pid in below if _alive(pid)]
         if not left:
             return
         time.sleep(0.1)
-    pytest.fail(f"outlive the grader: {[Path(f'/proc/{pid}/stat').read_text() for pid in left]}")
+    pytest.fail(f"outlive the grader: {left}")
 
 
 def _alive(pid):
@@ -275,7 +275,7 @@ def test_memory_in_files_without_a_name_is_counted(inbox):
     answer = found.run(inbox / "submissions" / "memory without a name.ipynb", [], [], 120)
     found.close()
     assert answer["end"] in ("time", "memory")
-    assert 200 < answer["megabytes"] < 800
+    assert 200 < answer["megabytes"] <= (400 if answer["group"] else 800)  # who only looks now and then sees it late
 
 
 def test_the_wall_ends_what_no_other_limit_does(inbox):

@@ -6,6 +6,7 @@ import re
 
 import build_assignments
 import pytest
+import torch
 from classroom import build
 from classroom.judge import Exam
 from classroom.master import Master, cells
@@ -78,6 +79,16 @@ def test_a_single_precision_answer_is_right_in_the_notebook_too(master, capsys):
     for question in master.automatic:
         space["check"](question.number, lambda *a, q=question: q.answer(*a).float())
         assert "right on these" in capsys.readouterr().out
+
+
+@every_assignment
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16], ids=str)
+def test_what_the_grader_refuses_is_not_called_right_in_the_notebook(master, capsys, kind):
+    space, _ = run(build.student(master), capsys)
+    for question in master.automatic:
+        if question.answer(*question.shown[0]).is_floating_point():
+            space["check"](question.number, lambda *a, q=question: q.answer(*a).to(kind))
+            assert f"It returns {kind}, which is too coarse" in capsys.readouterr().out
 
 
 @every_assignment

@@ -13,11 +13,12 @@ from torch import nn
 
 from attnlib.course.data.hops import hop_questions, informed_guess
 from attnlib.course.data.spins import blind_floor, context_couplings
+from attnlib.course.exercises import verdict
 from attnlib.course.exercises._draw import draw
 from attnlib.course.exercises.collectives_of_spins import BIGRAM, CEILING, INDUCTION, SCORES, WALK
 from attnlib.course.exercises.one_block_many_mixers import BLOCKS, COUPLINGS, CROSSING, FLOOR, MEMBER
 from attnlib.course.exercises.one_step_or_many import FACTOR, FREEZING, RECALL, SINK, THERMOMETER
-from attnlib.course.exercises.under_the_instruments import EXPONENT, FREEZE, SHARE, SILENCE, STORE
+from attnlib.course.exercises.under_the_instruments import EXERCISES, EXPONENT, FREEZE, SHARE, SILENCE, STORE
 from attnlib.mean_field import exact_ising
 from attnlib.transformer import Block, symmetric_share, thermometer, value_kinds
 
@@ -259,6 +260,15 @@ def test_what_one_reading_may_know_over_all_permutations():
 
 
 # Page 7d
+
+
+@pytest.mark.parametrize("number", EXERCISES)
+def test_each_wrong_answer_of_a_page_that_is_to_come_is_named(number):
+    exercise = EXERCISES[number]
+    assert verdict(exercise, exercise.reference).right
+    assert {name: verdict(exercise, mistake.answer).mistake for name, mistake in exercise.mistakes.items()} == {
+        name: name for name in exercise.mistakes
+    }
 
 
 def test_the_symmetric_share_is_what_the_transpose_leaves():

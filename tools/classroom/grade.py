@@ -13,7 +13,7 @@ from classroom.build import YOURS
 from classroom.hand_ins import Submission
 from classroom.judge import Exam, Mark, heard
 from classroom.keepers import Keeper
-from classroom.runner import REST, TOO_LONG
+from classroom.runner import ALL, REST, TOO_LONG
 
 RUNS = 8
 """How many statements may have to be ended before only definitions are run."""
@@ -92,7 +92,7 @@ class _Record:
         self.skip += [step, *(known for known in done if known != step)]
         ended = sum(left[0] == "cell" for left in self.skip)
         if kind == "cell" and (end == "total" or ended > RUNS):
-            self.skip += [list(REST)] if REST not in self.skip else [["cells", "all"]] if ended > 2 * RUNS else []
+            self.skip += [REST] if REST not in self.skip else [ALL] if ended > 2 * RUNS else []
         return True
 
 

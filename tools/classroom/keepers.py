@@ -103,10 +103,10 @@ class Keeper:
                 self.choices.pop(0)
         return self.choices[0]
 
-    def agree(self, other: "Keeper") -> None:
-        """Take the cage that works for another keeper."""
-        self.choices = [choice for choice in self.choices if str(choice) == str(other.cage)]
-        self.empty = other.empty
+    def agree(self, cage: Cage, empty: dict[str, Any]) -> None:
+        """Take a cage that works for another keeper, and what it takes to do nothing there."""
+        self.choices = [choice for choice in self.choices if str(choice) == str(cage)]
+        self.empty = empty
 
     def _tried(self, cage: Cage) -> str | None:
         """Why a cage does not do; None where it does. Notes what a submission takes that does nothing."""
@@ -157,9 +157,9 @@ def keepers(workers: int, limits: Limits, closed: Sequence[str], *, unprotected:
     """Keepers, who have agreed on a cage. They are ended in the end. Raises :class:`Refused` where there is no cage."""
     every = [Keeper(number, limits, closed, unprotected=unprotected) for number in range(workers)]
     try:
-        assert every[0].cage
+        found = every[0].cage
         for keeper in every[1:]:
-            keeper.agree(every[0])
+            keeper.agree(found, every[0].empty)
         yield every
     finally:
         for keeper in every:

@@ -27,7 +27,9 @@ DTYPES |= {
 }
 LARGEST, LONGEST = 100_000, 10_000
 REST = ["cells", "rest"]
-"""In the list of what is to be left out: of all cells that have not run before, all but definitions."""
+"""In the list of what is to be left out: of all cells, all but definitions."""
+ALL = ["cells", "all"]
+"""And all cells."""
 TOO_LONG = "took too long"
 
 
@@ -207,7 +209,7 @@ def run(pipe: int, notebook: int, job: dict[str, Any]) -> None:
         runner.say("failed", "file", "", said(error))
         runner.say("done")
         return
-    if ["cells", "all"] not in runner.skip:
+    if ALL not in runner.skip:
         runner.cells(cells)
     for question in job["questions"]:
         runner.question(question["number"], question["name"], question["calls"])

@@ -32,6 +32,8 @@ def _verdict(known, answer):
             return "not yet. It returns nothing: replace the dots."
         if not isinstance(result, torch.Tensor):
             return f"not yet. It returns a {type(result).__name__}; a tensor was expected."
+        if result.dtype in (torch.float16, torch.bfloat16):
+            return f"not yet. It returns {result.dtype}, which is too coarse: return float64 or float32."
         found.append(result)
     if all(map(_same, found, known["expected"])):
         return "right on these numbers. Others are used for grading."
