@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.hopfield import classical_recall, dense_recall, flip_spins, hebb_weights, random_patterns
+from attnlib.course.data import flip_spins, random_patterns
+from attnlib.hopfield import classical_recall, dense_recall, hebb_weights
 from benchmarks.harness import Case, Contestant, Entry
 
 SPINS, WRONG, SWEEPS = 100, 10, 50

@@ -1,7 +1,6 @@
 """The loop of a training: the optimiser, its schedule, gradients that are held, and what may be watched."""
 
 import math
-import os
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -9,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from attnlib._core.checks import check_count, check_number
-from attnlib._core.extras import extra
 
 Lesson = TypeVar("Lesson")
 
@@ -68,31 +66,3 @@ def _clip(parameters: list[nn.Parameter], most: float) -> None:
             gradient.mul_(most / largest)
         norm = nn.utils.get_total_norm(gradients)
     nn.utils.clip_grads_with_norm_(parameters, most, norm)
-
-
-def endless(batches: Callable[[], Iterable[Lesson]], steps: int, progress: str) -> Iterable[Lesson]:
-    """Pass over the data until so many batches were given."""
-
-    def passes() -> Iterable[Lesson]:
-        left = steps
-        while left:
-            before, lessons = left, batches()
-            if not isinstance(lessons, Iterable):
-                raise ValueError(f"batches returned a {type(lessons).__name__}; expected an iterable of batches")
-            for batch in lessons:
-                yield batch
-                left -= 1
-                if not left:
-                    return
-            if left == before:
-                raise ValueError("batches is empty; expected at least one batch")
-
-    if not isinstance(progress, str):
-        raise ValueError(f"progress is a {type(progress).__name__}; expected a name, or an empty string")
-    if not progress:
-        return passes()
-    with extra("a progress bar"):
-        from tqdm.auto import tqdm
-
-    silent = os.environ.get("TQDM_DISABLE") == "1"  # tqdm's bars in notebooks do not look there themselves
-    return tqdm(passes(), desc=progress, total=steps, disable=silent)

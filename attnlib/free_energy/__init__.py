@@ -1,13 +1,11 @@
 """Spin free energies: vector spins at the saddle point, exactly differentiated, and the attention they give (chapter 5)."""
 
 from attnlib.free_energy.feedback import coupling_response, field_couplings
-from attnlib.free_energy.heat_bath import vector_heat_bath
 from attnlib.free_energy.mixer import VectorSpinAttention
 from attnlib.free_energy.newton import saddle_point
 from attnlib.free_energy.records import (
     SaddlePoint,
     SphericalPoint,
-    VectorSampleRecord,
     VectorSpinRecord,
 )
 from attnlib.free_energy.responses import response_tensor, vector_spin_free_energy
@@ -17,7 +15,6 @@ from attnlib.free_energy.spectral import spherical_point
 __all__ = [
     "SaddlePoint",
     "SphericalPoint",
-    "VectorSampleRecord",
     "VectorSpinAttention",
     "VectorSpinRecord",
     "coupling_response",
@@ -28,6 +25,5 @@ __all__ = [
     "saddle_point",
     "saddle_potential",
     "spherical_point",
-    "vector_heat_bath",
     "vector_spin_free_energy",
 ]

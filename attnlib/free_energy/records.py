@@ -1,4 +1,4 @@
-"""What the functions of this chapter return: saddle points, one z for all spins, a bound, samples, a mixer's record."""
+"""What the functions of this chapter return: saddle points, one z for all spins, a mixer's record."""
 
 from dataclasses import dataclass
 
@@ -82,22 +82,3 @@ class SphericalPoint:
     residual: Float[Tensor, "*batch fields"]
     iterations: Int[Tensor, "*batch fields"]
     converged: Bool[Tensor, "*batch fields"]
-
-
-@dataclass(frozen=True)
-class VectorSampleRecord:
-    """What was sampled: means ``m [*batch, n, d]`` and overlaps ``<s_i . s_j> / d``, ``overlaps [*batch, n, n]``.
-
-    ``m_error`` and ``overlap_error``, of the same shapes, are the standard errors that follow from the differences between the
-    chains, which know nothing of each other.
-
-    >>> from attnlib.free_energy import vector_heat_bath
-    >>> found = vector_heat_bath(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [50.0, 0.0]]), chains=4, sweeps=50)
-    >>> found.m.shape, bool(found.m[1, 0] > 1.4)  # the length of a spin is the root of 2
-    (torch.Size([2, 2]), True)
-    """
-
-    m: Float[Tensor, "*batch n d"]
-    overlaps: Float[Tensor, "*batch n n"]
-    m_error: Float[Tensor, "*batch n d"]
-    overlap_error: Float[Tensor, "*batch n n"]

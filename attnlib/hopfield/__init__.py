@@ -16,7 +16,6 @@ from attnlib.hopfield.energy import (
 )
 from attnlib.hopfield.fixed_points import find_fixed_points
 from attnlib.hopfield.mixer import EnergyAttention
-from attnlib.hopfield.patterns import flip_spins, random_patterns
 from attnlib.hopfield.probability import (
     hopfield_log_density,
     hopfield_log_partition,
@@ -46,7 +45,6 @@ __all__ = [
     "descend",
     "energy_step",
     "find_fixed_points",
-    "flip_spins",
     "hebb_weights",
     "hopfield_energy",
     "hopfield_gradient",
@@ -56,5 +54,4 @@ __all__ = [
     "hopfield_mixture_weights",
     "hopfield_sample",
     "hopfield_update",
-    "random_patterns",
 ]

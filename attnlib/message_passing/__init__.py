@@ -2,7 +2,6 @@
 
 from attnlib.message_passing.amp import amp, amp_path
 from attnlib.message_passing.beliefs import belief_propagation
-from attnlib.message_passing.enumeration import exact_beliefs
 from attnlib.message_passing.evolution import state_evolution
 from attnlib.message_passing.factors import FactorGraph, ising_graph, pairwise_graph
 from attnlib.message_passing.gather import edge_attention, edge_weights, segment_softmax
@@ -45,7 +44,6 @@ __all__ = [
     "edge_attention",
     "edge_weights",
     "edges_mask",
-    "exact_beliefs",
     "find_beliefs",
     "grid_edges",
     "ising_graph",

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from attnlib.course.oracles import chain_graph, forward_backward
-from attnlib.message_passing import belief_propagation, exact_beliefs
+from attnlib.course.oracles import chain_graph, exact_beliefs, forward_backward
+from attnlib.message_passing import belief_propagation
 
 
 def chain(steps, k, batch=(2,), seed=0, forbidden=False):

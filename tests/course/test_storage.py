@@ -4,8 +4,9 @@ import joblib
 import pytest
 import torch
 
+from attnlib.course.data import flip_spins, random_patterns
 from attnlib.course.models import storage_sweep, storage_trial
-from attnlib.hopfield import dense_recall, flip_spins, random_patterns
+from attnlib.hopfield import dense_recall
 
 TRIALS = [
     {"d": 20, "m": m, "degree": degree, "flips": flips, "probes": 3, "seed": seed}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 from attnlib import ConvergenceError, ConvergenceWarning
+from attnlib.course.oracles import vector_heat_bath
 from attnlib.free_energy import (
     VectorSpinAttention,
     response_tensor,
@@ -21,7 +22,6 @@ from attnlib.free_energy import (
     saddle_point,
     saddle_potential,
     spherical_point,
-    vector_heat_bath,
     vector_spin_free_energy,
 )
 from attnlib.mean_field import Prior, Spherical, adaptive_tap, flat_couplings

@@ -6,6 +6,7 @@ from helpers.draw import close, couplings, derivatives, normal, symmetric
 from torch.autograd import gradcheck, gradgradcheck
 
 from attnlib.attention import Heads
+from attnlib.course.oracles import vector_heat_bath
 from attnlib.free_energy import (
     VectorSpinAttention,
     coupling_response,
@@ -13,7 +14,6 @@ from attnlib.free_energy import (
     saddle_point,
     saddle_potential,
     spherical_point,
-    vector_heat_bath,
     vector_spin_free_energy,
 )
 from attnlib.mean_field import exact_ising

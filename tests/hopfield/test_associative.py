@@ -7,6 +7,7 @@ from helpers.draw import batches, close, examples, normal, seeds, sizes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnlib.course.data import flip_spins
 from attnlib.hopfield import (
     classical_energy,
     classical_local_field,
@@ -14,7 +15,6 @@ from attnlib.hopfield import (
     dense_energy,
     dense_local_field,
     dense_recall,
-    flip_spins,
     hebb_weights,
     hopfield_update,
 )

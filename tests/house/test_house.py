@@ -155,6 +155,13 @@ def pages_of_contents():
     return list(files(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
 
 
+def test_library_of_the_first_six_chapters_stays_small():
+    """What pages alone need lives in the course; what several chapters need is said once."""
+    rooms = [ROOT / "attnlib" / name for name in course.ROOMS if name not in ("transformer", "course")]
+    files = [ROOT / "attnlib" / "__init__.py", *(path for room in rooms for path in room.rglob("*.py"))]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 10_500
+
+
 def test_contents_list_every_page_once():
     listed = pages_of_contents()
     assert len(listed) == len(set(listed))

@@ -153,7 +153,7 @@ NEEDED = {
     "traitlets": "import attnlib.course.live",
     "joblib": "from attnlib.course.models import storage_sweep; storage_sweep([])",
     "sacrebleu": "from attnlib.course.models import bleu; bleu([['a']], [['a']])",
-    "tqdm": "from attnlib._core.training import endless; endless(list, 1, 'a bar')",
+    "tqdm": "from attnlib.course.models.lessons import endless; endless(list, 1, 'a bar')",
     "safetensors": "import attnlib; attnlib.load('tests/transformer/folders/gpt2')",
 }
 """Packages of the extra, and a line that needs each."""

@@ -25,7 +25,6 @@ from attnlib import (
     energy_step,
     entropy,
     find_fixed_points,
-    flip_spins,
     freezing_scale,
     hopfield_energy,
     hopfield_gradient,
@@ -33,10 +32,10 @@ from attnlib import (
     no_value_checks,
     online_softmax,
     random_energy,
-    random_patterns,
     softmax,
     sparsemax,
 )
+from attnlib.course.data import flip_spins, random_patterns
 from attnlib.course.models import Seq2Seq, teach
 
 ROOT = Path(attnlib.__file__).parent

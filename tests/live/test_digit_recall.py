@@ -13,11 +13,12 @@ from helpers.figures import CUE, DIGIT_RECALL, ONE, digit_place, painted
 from helpers.figures import DRAWN as START
 from helpers.live import CALM, PHONE, computed, polyline
 
+from attnlib.course.data import flip_spins
 from attnlib.course.live import DigitRecall, FigureError
 from attnlib.course.live._draws import shuffles
 from attnlib.course.live._pictures import spins, written
 from attnlib.course.live.digit_recall import DIGITS
-from attnlib.hopfield import classical_energy, classical_recall, dense_recall, flip_spins, hebb_weights
+from attnlib.hopfield import classical_energy, classical_recall, dense_recall, hebb_weights
 
 
 def test_a_picture_has_64_pixels():

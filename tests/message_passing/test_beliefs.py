@@ -10,15 +10,10 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from attnlib import ConvergenceError, ConvergenceWarning
+from attnlib.course.oracles import exact_beliefs
+from attnlib.course.oracles.enumeration import _TERMS_AT_ONCE
 from attnlib.mean_field import exact_ising, sherrington_kirkpatrick
-from attnlib.message_passing import (
-    FactorGraph,
-    belief_propagation,
-    exact_beliefs,
-    ising_graph,
-    pairwise_graph,
-)
-from attnlib.message_passing.enumeration import _TERMS_AT_ONCE
+from attnlib.message_passing import FactorGraph, belief_propagation, ising_graph, pairwise_graph
 
 
 def random_tree(seed, batch=(2,), forbidden=0.0):
@@ -87,7 +82,7 @@ def test_enumeration_is_the_joint_table():
 def test_enumeration_in_groups_and_its_derivatives(monkeypatch):
     graph = random_tree(7)
     whole = exact_beliefs(graph)
-    monkeypatch.setattr("attnlib.message_passing.enumeration._TERMS_AT_ONCE", 50)
+    monkeypatch.setattr("attnlib.course.oracles.enumeration._TERMS_AT_ONCE", 50)
     same(exact_beliefs(graph), whole)
     tables = [table.clone().requires_grad_() for table in graph.log_potentials]
     for solve, slack in ((exact_beliefs, 1e-12), (belief_propagation, 1e-10)):

@@ -2,6 +2,7 @@
 
 from attnlib.course.data.graphs import planted_graphs
 from attnlib.course.data.images import Images, digits, mnist, read_idx
+from attnlib.course.data.patterns import flip_spins, random_patterns
 from attnlib.course.data.translation import (
     Corpus,
     Pair,
@@ -22,10 +23,12 @@ __all__ = [
     "Vocabulary",
     "batches",
     "digits",
+    "flip_spins",
     "generate_pairs",
     "make_batch",
     "mnist",
     "planted_graphs",
+    "random_patterns",
     "read_idx",
     "read_parallel",
     "read_tab_separated",

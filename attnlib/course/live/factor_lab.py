@@ -10,7 +10,8 @@ import traitlets
 from torch import Tensor
 
 from attnlib.course.live._figure import FigureError, LiveFigure, Number, Whole
-from attnlib.message_passing import FactorGraph, exact_beliefs, pairwise_graph
+from attnlib.course.oracles import exact_beliefs
+from attnlib.message_passing import FactorGraph, pairwise_graph
 
 SPINS, MOST_SWEEPS, REACH, SETTLED = 6, 60, 1.5, 1e-6
 """Spins, sweeps at most, the largest coupling and field, and a change below which messages are at rest."""

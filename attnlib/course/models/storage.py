@@ -10,7 +10,8 @@ from torch import Tensor
 
 from attnlib._core.checks import check_count
 from attnlib._core.extras import extra
-from attnlib.hopfield import dense_recall, flip_spins, random_patterns
+from attnlib.course.data import flip_spins, random_patterns
+from attnlib.hopfield import dense_recall
 
 _OVERLAPS_AT_ONCE = 2**22
 """Cues are recalled in pieces with so many overlaps with the memories: 16 MiB in float32."""

@@ -9,8 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnlib._core.checks import WHOLE, check_count, check_generator, check_tensors
-from attnlib._core.training import endless, learn
+from attnlib._core.training import learn
 from attnlib._core.values import check_result, refuted
+from attnlib.course.models.lessons import endless
 from attnlib.course.models.seq2seq import PAD, Seq2Seq
 from attnlib.course.models.words import check_words
 

@@ -1,16 +1,21 @@
-"""What pages hold attention against: transitions, bounds and posteriors that are known by other means."""
+"""What pages hold attention against: transitions, bounds, samples and marginals that are known by other means."""
 
 from attnlib.course.oracles.chains import ChainRecord, chain_graph, forward_backward
+from attnlib.course.oracles.enumeration import exact_beliefs
 from attnlib.course.oracles.relaxation import Relaxation, semidefinite_bound
 from attnlib.course.oracles.transitions import PottsCouplings, potts_couplings, splitting_beta
+from attnlib.course.oracles.vectors import VectorSampleRecord, vector_heat_bath
 
 __all__ = [
     "ChainRecord",
     "PottsCouplings",
     "Relaxation",
+    "VectorSampleRecord",
     "chain_graph",
+    "exact_beliefs",
     "forward_backward",
     "potts_couplings",
     "semidefinite_bound",
     "splitting_beta",
+    "vector_heat_bath",
 ]

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlib.hopfield import flip_spins, random_patterns
+from attnlib.course.data import flip_spins, random_patterns
 
 
 def generator(seed=0):

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.checks import check_count, check_dtype, check_floating, check_generator
-from attnlib.hopfield.associative import check_spins
+from attnlib._core.values import refuted
 
 
 def random_patterns(
@@ -38,7 +38,8 @@ def flip_spins(
     """
     flips = check_count("flips", flips, least=0)
     check_floating(state=state)
-    check_spins("state", state)
+    if refuted(lambda: (state.abs() == 1).all()):
+        raise ValueError("state has entries other than -1 and 1; expected spins")
     check_generator(generator)
     if state.ndim == 0 or flips > state.shape[-1]:
         raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")

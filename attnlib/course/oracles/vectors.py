@@ -1,16 +1,36 @@
 """Vector spins sampled by heat-bath dynamics: what the saddle point is measured against."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import Scalar, check_count, check_generator, check_tensors
-from attnlib._core.values import check_result, check_visible
-from attnlib.free_energy.records import VectorSampleRecord
-from attnlib.free_energy.system import check_spins
+from attnlib._core.checks import Scalar, check_count, check_floating, check_generator
+from attnlib._core.numerics import widened
+from attnlib._core.systems import check_system
+from attnlib._core.values import check_finite, check_result, check_visible
+
+
+@dataclass(frozen=True)
+class VectorSampleRecord:
+    """What was sampled: means ``m [*batch, n, d]`` and overlaps ``<s_i . s_j> / d``, ``overlaps [*batch, n, n]``.
+
+    ``m_error`` and ``overlap_error``, of the same shapes, are the standard errors that follow from the differences between the
+    chains, which know nothing of each other.
+
+    >>> from attnlib.course.oracles import vector_heat_bath
+    >>> found = vector_heat_bath(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [50.0, 0.0]]), chains=4, sweeps=50)
+    >>> found.m.shape, bool(found.m[1, 0] > 1.4)  # the length of a spin is the root of 2
+    (torch.Size([2, 2]), True)
+    """
+
+    m: Float[Tensor, "*batch n d"]
+    overlaps: Float[Tensor, "*batch n n"]
+    m_error: Float[Tensor, "*batch n d"]
+    overlap_error: Float[Tensor, "*batch n n"]
 
 
 def vector_heat_bath(
@@ -43,7 +63,7 @@ def vector_heat_bath(
         :class:`VectorSampleRecord`. No gradient passes through.
 
     Raises:
-        ValueError: as :func:`saddle_point`; also fields of one component, and counts that are too small.
+        ValueError: as :func:`attnlib.free_energy.saddle_point`; also fields of one component, and counts that are too small.
 
     Source: Wood 1994 for the cosine.
 
@@ -52,19 +72,21 @@ def vector_heat_bath(
     >>> bool((found.m - torch.tensor([0.4767, 0.0, 0.0])).abs().max() < 4 * found.m_error.max())
     True
     """
-    check_tensors(J=J, h=h)
-    spins = check_spins(J, h, beta)
+    check_floating(J=J, h=h)
+    (strong,) = check_finite(h=h)
+    system = check_system(J, J.detach().new_full(J.shape[:-1], strong), beta)
     check_visible(J=J, h=h)
-    if tuple(h.shape) != (*spins.batch, spins.n, spins.d) or spins.d < 2:
+    if h.ndim < 2 or tuple(h.shape[:-1]) != (*system.batch, system.n) or h.shape[-1] < 2:
         shapes = f"h has shape {tuple(h.shape)} and J {tuple(J.shape)}"
         raise ValueError(f"{shapes}; expected [*batch, n, d] with at least 2 components and [*batch, n, n]")
     chains, sweeps = check_count("chains", chains, least=2), check_count("sweeps", sweeps)
     burn_in = check_count("burn_in", burn_in, least=0)
     check_generator(generator, J)
-    n, d = spins.n, spins.d
+    n, d = h.shape[-2:]
     with working(J), torch.no_grad():
-        couplings = spins.couplings.reshape(-1, 1, n, n).double()
-        fields = spins.fields.reshape(-1, 1, n, d).double()
+        hot = system.beta[..., None, None] if isinstance(system.beta, Tensor) else system.beta
+        couplings = system.couplings.reshape(-1, 1, n, n).double()
+        fields = (hot * widened(h)).reshape(-1, 1, n, d).double()
         state = torch.randn(len(couplings), chains, n, d, generator=generator, dtype=torch.float64, device=J.device)
         state *= math.sqrt(d) / state.norm(dim=-1, keepdim=True)
         m, overlaps = torch.zeros_like(state), torch.zeros_like(state @ state.mT)
@@ -78,7 +100,7 @@ def vector_heat_bath(
         found = [part.mean(1) for part in (m, overlaps)]
         for part, mean in zip((m, overlaps), tuple(found), strict=True):
             found.append(((part - mean.unsqueeze(1)).square().sum(1) / (chains * (chains - 1))).sqrt())
-    shaped = (part.reshape(spins.batch + part.shape[1:]).to(J.dtype) for part in found)
+    shaped = (part.reshape(system.batch + part.shape[1:]).to(J.dtype) for part in found)
     return VectorSampleRecord(*(check_result(one, "chains and sweeps are") for one in shaped))
 
 

@@ -10,8 +10,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import check_kind
 from attnlib._core.numerics import log_sum, widened
 from attnlib._core.values import check_result, refuted
-from attnlib.message_passing.factors import FactorGraph
-from attnlib.message_passing.records import BeliefRecord
+from attnlib.message_passing import BeliefRecord, FactorGraph
 
 MOST = 2**22
 """The largest number of states of all variables together."""
@@ -29,10 +28,10 @@ def exact_beliefs(graph: FactorGraph) -> BeliefRecord:
     bounded.
 
     Args:
-        graph: any :class:`FactorGraph`.
+        graph: any :class:`attnlib.message_passing.FactorGraph`.
 
     Returns:
-        :class:`BeliefRecord`, with a residual of 0 after 0 sweeps.
+        :class:`attnlib.message_passing.BeliefRecord`, with a residual of 0 after 0 sweeps.
 
     Raises:
         ValueError: a graph that is none, more states than 2 ** 22, potentials that forbid every state.
