@@ -15,7 +15,7 @@ IN_SIGHT = """name => {
 }"""
 
 
-@pytest.mark.sweep(0.3)
+@pytest.mark.sweep(0.15)
 @pytest.mark.parametrize("source", PAGES)
 def test_pressed_it_sets_the_figure(tab, source):
     """By mouse and by key in turn: every trait and every number is attnlib's for the figure on the page with what was said."""
@@ -36,7 +36,7 @@ def test_pressed_it_sets_the_figure(tab, source):
     assert not tab.wrong
 
 
-@pytest.mark.sweep(0.3)
+@pytest.mark.sweep(0.1)
 @pytest.mark.parametrize("tab", [(390, "dark")], indirect=True, ids=str)
 @pytest.mark.parametrize("source", PAGES)
 def test_on_a_phone_it_is_as_high_as_a_finger_and_covers_nothing(tab, source):
@@ -95,6 +95,7 @@ def test_a_film_that_plays_stops_where_a_sentence_leads(tab):
     assert film.evaluate("box => box.figure.model.get('step')") == FILM.sentences[0].changes["step"]
 
 
+@pytest.mark.whole
 def test_axe_finds_nothing_in_the_dark(tab):
     page = tab.open(FIRST)
     page.emulate_media(color_scheme="dark")

@@ -150,7 +150,7 @@ def test_the_engine_for_formulas_comes_after_the_first_picture(browser, publishe
 
 
 @pytest.mark.parametrize("tab", [(390, "dark")], indirect=True, ids=str)
-@pytest.mark.parametrize("path", site.each(site.ALL_PAGES))
+@pytest.mark.parametrize("path", site.each(site.ALL_PAGES, site.LANDING, site.CHAPTER))
 def test_every_page_on_a_phone_and_on_a_screen(tab, path):
     """Turned from one to the other as a reader's system and window turn. Once on paper, from the dark, which paper is not."""
     asked: list[str] = []

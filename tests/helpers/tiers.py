@@ -1,10 +1,11 @@
 """Three tiers of tests, and what a run says at its end. A plugin of pytest, loaded by the conftest at the root.
 
 - ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``.
-- ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; nothing marked ``whole``.
+- ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample, and of a file's tests marked ``some``; nothing
+  marked ``whole``.
 - ``--tier all``: everything, and that executing a page again changes no byte.
 
-The sample of a sweep is chosen by a hash of the names, so that it is the same everywhere. A test that is named on the command
+A sample is chosen by a hash of the names, so that it is the same everywhere. A test that is named on the command
 line, ``FILE::test``, is run in any tier.
 """
 
@@ -26,6 +27,7 @@ BUDGETS = {"check": 90, "test": 600}
 MARKS = (
     "slow: takes a second or more; left out of make check",
     "sweep(share): many cases of one kind; make test runs this share of them, make check a quarter of that, make test-all all",
+    "some(share): several tests of a file; make test runs this share of those that bear it, make test-all all",
     "whole: runs in make test-all only",
     "double: says something that holds in double precision only",
     "browser: asks for the fixture of that name; a test bears it by itself",
@@ -56,7 +58,7 @@ def is_page(item: pytest.Item) -> bool:
 def left_out(items: list[pytest.Item], tier: str) -> dict[pytest.Item, str]:
     """What a tier does not run, and why."""
     out: dict[pytest.Item, str] = {}
-    sweeps: dict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    samples: dict[tuple[str, Path, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         slow = is_page(item) or item.get_closest_marker("slow") or {"browser", "book"} & set(fixtures)
@@ -65,11 +67,14 @@ def left_out(items: list[pytest.Item], tier: str) -> dict[pytest.Item, str]:
         elif slow and tier == "check":
             out[item] = "pages, book, browser and slow tests"
         elif item.get_closest_marker("sweep") and tier != "all":
-            sweeps[item.path, getattr(item, "originalname", item.name)].append(item)
-    for cases in sweeps.values():
-        share = cases[0].get_closest_marker("sweep").args[0] / (4 if tier == "check" else 1)
+            samples["sweep", item.path, getattr(item, "originalname", item.name)].append(item)
+        elif item.get_closest_marker("some") and tier != "all":
+            samples["some", item.path, ""].append(item)
+    for (mark, *_), cases in samples.items():
+        share = cases[0].get_closest_marker(mark).args[0] / (4 if tier == "check" else 1)
         cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        out |= dict.fromkeys(cases[ceil(share * len(cases)) :], "cases of sweeps")
+        reason = "cases of sweeps" if mark == "sweep" else "tests of one kind"
+        out |= dict.fromkeys(cases[ceil(share * len(cases)) :], reason)
     return out
 
 

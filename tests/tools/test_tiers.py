@@ -48,3 +48,22 @@ def test_a_browser_test_is_told_by_its_fixture(asked):
     assert "Covered in the tier test: 2 tests; left out: nothing." in everything
     assert any("1 passed, 1 deselected" in line for line in asked("-m", "not browser"))
     assert any("Covered in the tier check: 1 tests" in line for line in asked("--tier", "check"))
+
+
+MANY = """
+import pytest
+
+pytestmark = pytest.mark.some(1 / 4)
+
+""" + "".join(f"def test_{name}(): pass\n" for name in "abcdefgh")
+
+
+@pytest.mark.slow
+def test_some_tests_of_a_file_stand_for_all(asked, tmp_path):
+    """The same ones whoever asks; all of them in the last tier."""
+    (tmp_path / "tests" / "live" / "test_lab.py").write_text(MANY)
+    first, again = ([line for line in asked("-v", *more) if "PASSED" in line] for more in ((), ("-p", "no:randomly")))
+    assert len(first) == 2
+    assert first == again
+    assert any("left out: 6 tests of one kind" in line for line in asked())
+    assert any("Covered in the tier all: 8 tests" in line for line in asked("--tier", "all"))
