@@ -10,7 +10,7 @@ from classroom import build
 from classroom.master import Master
 from helpers.term import CLASS, corrected, hand_in
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.whole
 
 FIRST = Master.read(course.ROOT / "assignments" / "1-softmax" / "master.py")
 PAGE = (course.ROOT / "book" / "classroom.md").read_text(encoding="utf-8")

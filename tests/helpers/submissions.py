@@ -2,7 +2,6 @@
 
 import json
 import os
-import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -311,12 +310,11 @@ FILES = {
 """Files that are no notebooks."""
 
 
-def one_of_each() -> set[str]:
-    """For each outcome, what becomes of a submission and what is said of it, a student whom a hash chooses."""
-    outcomes: dict[tuple[str, str, tuple[int, ...]], list[str]] = {}
-    for name, handed in HANDED.items():
-        outcomes.setdefault((handed.status, handed.note, handed.points), []).append(name)
-    return {min(names, key=lambda name: zlib.crc32(name.encode())) for names in outcomes.values()}
+FEW = (
+    *("right", "partly right", "=1+1", "100 MB", "syntax error", "loop in a function", "os._exit", "memory"),
+    *("cheat: torch.testing", "cheat: the package", "leaves a daemon", "times an answer"),
+)
+"""Whom make test grades: those whom tests ask after, and one for each kind of end, by an error, a limit or a trick."""
 
 
 def hand_in(solved: str, unsolved: str, folder: Path, pack: Path, names: Iterable[str] = HANDED) -> None:
