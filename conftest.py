@@ -29,11 +29,11 @@ PATIENCE = 1800
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two workers more than there are cores, but in the tier without a browser, whose tests wait half of their time for pages.
+    """A worker more than there are cores, but in the tier without a browser, whose tests wait half of their time for pages.
 
     A worker costs ten seconds of processor time before its first test, and twice as much where nothing has been compiled yet.
     """
-    return (os.cpu_count() or 1) + 2 * (config.getoption("tier") != "check")
+    return (os.cpu_count() or 1) + (config.getoption("tier") != "check")
 
 
 @pytest.fixture(autouse=True)
@@ -94,10 +94,10 @@ def pytest_collection_finish() -> None:
 
 
 FIRST = (
-    *("tests/book/test_site_browser", "tests/live/test_every_figure", "tests/book/test_colab"),
-    *("tests/house/test_hostile", "tests/book/test_book", "tests/book/test_search", "notebooks/"),
-    *("tests/course/test_exercises", "tests/experiments/", "tests/house/test_types", "tests/house/test_traced"),
-    *("tests/book/", "tests/live/", "tests/classroom/"),
+    *("tests/book/test_site_browser", "tests/live/test_every_figure", "tests/book/test_colab", "tests/house/test_types"),
+    *("tests/house/test_hostile", "notebooks/", "tests/classroom/test_cages", "tests/classroom/test_grading"),
+    *("tests/book/", "tests/house/test_traced", "tests/course/test_exercises", "tests/live/", "tests/house/test_packaging"),
+    *("tests/experiments/", "tests/classroom/", "tests/house/"),
 )
 """Files and folders that take longest, by how their tests' names begin, the longest first."""
 

@@ -66,6 +66,7 @@ def test_filter_by_words_by_chapter_and_by_key_with_the_keyboard(tab, pages, cla
     assert not tab.wrong
 
 
+@pytest.mark.whole
 def test_without_a_script_the_whole_table_is_there(browser, base, claims):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -96,7 +96,7 @@ def test_an_alternative_is_accepted(id, k, dtype):
     assert verdict(id, computed_in(dtype, find(id).alternatives[k])).right
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.4)
 @pytest.mark.parametrize("id", KNOWN)
 def test_float64_numbers_returned_as_float32_are_right_and_nothing_is_said(id, capsys):
     check(id, lambda *arguments: find(id).reference(*arguments).float())
@@ -446,7 +446,7 @@ def test_other_right_answers_are_accepted(name):
 # What is wrong is rejected, by name.
 
 
-@pytest.mark.sweep(0.5)
+@pytest.mark.sweep(0.3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(("id", "name"), NAMED)
 def test_wrong_answer_is_rejected_by_name(id, name, dtype):
@@ -643,14 +643,14 @@ def per_head(query, key, value, heads, divisor):
     return torch.cat([torch.softmax(q @ k.T / divisor, -1) @ v for q, k, v in chunks], -1)
 
 
-@pytest.mark.sweep(0.5)
+@pytest.mark.sweep(0.3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(("id", "name", "answer"), REVIEWED)
 def test_mistakes_that_a_reviewer_made_have_a_name(id, name, answer, dtype):
     assert verdict(id, computed_in(dtype, answer)).mistake == name
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.4)
 @pytest.mark.parametrize("id", KNOWN)
 def test_a_stub_an_error_and_a_wrong_shape_get_an_answer(id):
     reference = find(id).reference
@@ -673,7 +673,7 @@ def test_a_stub_an_error_and_a_wrong_shape_get_an_answer(id):
     assert "largest deviation" in messages(lambda *a: reference(*a) + 0.1)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.4)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("id", KNOWN)
 def test_nan_and_infinity_are_refused_where_the_reference_is_finite(id, dtype):
@@ -687,7 +687,7 @@ def test_nan_and_infinity_are_refused_where_the_reference_is_finite(id, dtype):
         assert "NaN or infinite" in verdict(id, spoiled).message
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.4)
 @pytest.mark.parametrize("id", KNOWN)
 def test_float64_stays_tight(id):
     answer = lambda *arguments: find(id).reference(*arguments) * (1 + 1e-5)  # noqa: E731

@@ -75,6 +75,7 @@ def test_the_committed_result_is_complete_and_what_the_script_asks_for():
         assert associative_capacity.crossing(np.array(loads), np.array(kept)) == pytest.approx(half["load"], abs=2e-3)
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_a_committed_point_can_be_repeated():
     result = recorded("associative_capacity")

@@ -267,7 +267,9 @@ def test_a_run_stops_early_on_the_same_schedule_and_repeats_itself(small):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [{"n_jobs": 2}, {"backend": "dask"}], ids=["joblib", "dask"])
+@pytest.mark.parametrize(
+    "how", [pytest.param({"n_jobs": 2}, marks=pytest.mark.whole), {"backend": "dask"}], ids=["joblib", "dask"]
+)
 def test_runs_are_the_same_wherever_they_are_made(small, how):
     wanted = [experiment.setting("short", 8, ("dot", False), seed, 6, 1e-2) for seed in (0, 1)]
     here = [experiment.run(one, *small[:3]) for one in wanted]
@@ -368,6 +370,7 @@ def test_the_record_says_how_it_was_made_and_has_what_is_planned():
     assert {(one["seed"], one["layers"], one["steps"]) for one in searched} <= {(0, 1, steps) for steps in (1000, 2000)}
 
 
+@pytest.mark.whole
 @recorded
 @pytest.mark.slow
 def test_a_row_of_the_record_can_be_made_again():

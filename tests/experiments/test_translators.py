@@ -33,6 +33,7 @@ def test_rounding_to_8_bits_hardly_changes_what_a_translator_does(score):
     assert measured["aer"] == (None if score == "none" else pytest.approx(exact["aer"], abs=0.01))
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_first_steps_come_out_again(unchecked, monkeypatch):
     """Rounding grows in training; over ten steps another processor changes nothing that would be seen."""

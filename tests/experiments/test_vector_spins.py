@@ -47,6 +47,7 @@ def test_every_digit_is_tested_once_and_every_saddle_point_was_found():
                 assert all(run.get("converged", 1) == 1 for run in runs.finals(name, steps))
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_a_cheap_run_can_be_repeated():
     """Couplings as they are drawn: what is learned is linear on both sides of one fixed system of spins."""

@@ -42,7 +42,7 @@ def answers(theory, J, h):
 
 
 @pytest.mark.slow
-@pytest.mark.sweep(0.5)
+@pytest.mark.sweep(0.25)
 @pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 2e-4), (torch.float64, 1e-8)])
 @pytest.mark.parametrize("theory", THEORIES)
 def test_fields_of_one_axis_have_every_derivative(theory, dtype, atol):
@@ -99,7 +99,7 @@ def test_a_derivative_costs_at_most_ten_calls(theory, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.sweep(0.5)
+@pytest.mark.sweep(0.25)
 @pytest.mark.parametrize("onsager", ["none", "exact"])
 @pytest.mark.parametrize("prior", [Spherical(4), Binary()])
 def test_a_mixer_costs_at_most_ten_calls_too(prior, onsager):
@@ -140,7 +140,7 @@ def multipliers(h):
 
 
 @pytest.mark.slow
-@pytest.mark.sweep(0.5)
+@pytest.mark.sweep(0.25)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("solve", "size"), [(believed, 4), (estimated, 9), (multipliers, 4)])
 def test_other_solvers_have_every_derivative_too(solve, size, dtype):
@@ -167,7 +167,7 @@ def test_other_solvers_have_every_derivative_too(solve, size, dtype):
 
 
 @pytest.mark.slow
-@pytest.mark.sweep(0.5)
+@pytest.mark.sweep(0.25)
 @pytest.mark.parametrize("theory", [tap, adaptive_tap, saddle_point])
 def test_transforms_nest_as_often_as_one_likes(theory):
     """A third and a fourth derivative, beside central differences of the second one."""

@@ -47,6 +47,7 @@ def said(tmp_path_factory):
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.slow
 def test_a_break_that_a_claim_notices_is_named_with_it(said):
     assert "attend is changed: claim 1.1\n" in said["blind"].stdout

@@ -50,6 +50,7 @@ def test_a_page_that_is_not_built(tmp_path, browser):
     assert "index.html has not been built" in done.stderr
 
 
+@pytest.mark.whole
 @browsers.needed
 def test_three_pages(book, browser, tmp_path):
     target = tmp_path / "book.pdf"
