@@ -90,7 +90,7 @@ def test_a_link_leads_to_its_claim_even_inside_a_fold(tab, book):
     assert not tab.wrong
 
 
-@pytest.mark.parametrize("path", site.each([f"{source}.html" for source in NOTEBOOKS], *site.CHAPTERS))
+@pytest.mark.parametrize("path", site.each([f"{source}.html" for source in NOTEBOOKS], site.CHAPTER))
 def test_key_claims_stand_out_the_others_are_quiet_and_figures_can_be_read(tab, book, path):
     page = tab.open(path, formulas=False)
     (path,) = (one for one in course.notebooks() if one.stem in path)

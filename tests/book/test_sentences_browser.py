@@ -15,7 +15,7 @@ IN_SIGHT = """name => {
 }"""
 
 
-@pytest.mark.sweep(0.15)
+@pytest.mark.sweep(0.1)
 @pytest.mark.parametrize("source", PAGES)
 def test_pressed_it_sets_the_figure(tab, source):
     """By mouse and by key in turn: every trait and every number is attnlib's for the figure on the page with what was said."""

@@ -8,7 +8,7 @@ from helpers.built_book import NOTEBOOKS, ROOT
 
 pytestmark = site.pytestmark
 CHAPTERS = [f"{source}.html" for source in NOTEBOOKS]
-every_chapter = pytest.mark.parametrize("path", site.each(CHAPTERS, *site.CHAPTERS))
+every_chapter = pytest.mark.parametrize("path", site.each(CHAPTERS, site.CHAPTER))
 
 
 @every_chapter
@@ -63,7 +63,7 @@ def test_first_screen_shows_title_and_claim_and_on_a_wide_one_the_first_result(t
 
 
 def test_a_link_to_a_claim_opens_the_fold_it_stands_in(tab):
-    chapter = ROOT / site.CHAPTERS[1].replace(".html", ".ipynb")
+    chapter = ROOT / site.CHAPTER.replace(".html", ".ipynb")
     hidden = [cell for cell in course.code_cells(course.read(chapter)) if course.has_tag(cell, "predict")]
     number = next(id for cell in hidden for id in course.claims_asked(cell))
     page = tab.open(site.CLAIMS, formulas=False)

@@ -21,8 +21,6 @@ pytestmark = browsers.needed
 ALL_PAGES = [*PAGES, "search.html"]
 CHAPTER = "notebooks/04c_one_spin_reads_digits.html"
 """It has all that a chapter has, and less of it than most: the first one, with most formulas, costs twice as much to open."""
-CHAPTERS = (CHAPTER, "notebooks/03b_attention_is_a_gradient_step.html")
-"""What make test looks at where two chapters may differ."""
 HEAVIEST = f"{NOTEBOOKS[0]}.html"
 """The chapter with most formulas and pictures, for what grows with them."""
 PLAIN = "book/how_to_use.html"

@@ -13,8 +13,8 @@ from attnlib.course.live import FigureError, LiveFigure
 
 CASES = [pytest.param(row, id=row.name) for row in figures.TABLE]
 every = pytest.mark.parametrize("row", CASES)
-fourth = pytest.mark.sweep(0.25)
-"""For what a figure has from the kit: make test asks it of every fourth one, of each question another. All: ``--tier all``."""
+eighth = pytest.mark.sweep(1 / 8)
+"""For what a figure has from the kit: make test asks it of every eighth, for each question of others. All: ``--tier all``."""
 MOVED = pytest.mark.parametrize("row", [case for case in CASES if case.values[0].finger])
 LOOKS = [
     pytest.param({"viewport": {"width": width, "height": 844}, "color_scheme": scheme}, id=f"{width} {scheme}")
@@ -86,7 +86,7 @@ def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(row, state):
     assert page.count("<script") == page.count("</script") == 1
 
 
-@fourth
+@eighth
 @every
 @pytest.mark.parametrize("desk", [live.SILENT], indirect=True)
 def test_without_javascript_there_is_a_still_picture(desk, row):
@@ -114,7 +114,7 @@ def test_functions_against_attnlib(desk, row, request):
         live.same_numbers(shown, live.computed(row, **state), row.atol)
 
 
-@fourth
+@eighth
 @every
 def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothing_behind(desk, row):
     figure = figures.made(row, **row.start)
@@ -140,20 +140,20 @@ def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothin
 # Moves
 
 
-@pytest.mark.sweep(1 / 3)
+@pytest.mark.sweep(1 / 6)
 @every
 @pytest.mark.parametrize("desk", [pytest.param({}, id="mouse"), pytest.param(live.TOUCH, id="touch")], indirect=True)
 def test_every_move(desk, row, request):
     """By key and mouse, or by key and finger: it begins with its state, and each step makes of it what the table says.
 
-    A third of these walks in make test.
+    A sixth of these walks in make test.
     """
     shown = desk.show(row, row.start)
     live.is_like(shown.is_right(), row.start)
     shown.walk(row.walk, finger="touch" in request.node.name)
 
 
-@fourth
+@eighth
 @MOVED
 @pytest.mark.parametrize("desk", [live.TOUCH], indirect=True)
 def test_a_finger_moves_a_thing_and_not_the_page(desk, row):
@@ -164,7 +164,7 @@ def test_a_finger_moves_a_thing_and_not_the_page(desk, row):
     assert desk.page.evaluate("scrollY") == 0
 
 
-@fourth
+@eighth
 @every
 def test_of_two_figures_one_moves(desk, row):
     shown = desk.show(row, row.start, row.start)
@@ -172,14 +172,14 @@ def test_of_two_figures_one_moves(desk, row):
     live.is_like(shown.is_right(), row.start)
 
 
-@fourth
+@eighth
 @every
 def test_keyboard_reaches_every_control(desk, row):
     reached = zip(desk.show(row, row.start).reached(len(row.tab)), row.tab, strict=True)
     assert tuple(name[: len(told)] if told.endswith(",") else name for name, told in reached) == row.tab
 
 
-@fourth
+@eighth
 @every
 def test_no_slider_leads_where_python_refuses(desk, row):
     """Both ends of each slider, one after the other: the state there can be set in Python."""
@@ -201,7 +201,7 @@ def test_no_slider_leads_where_python_refuses(desk, row):
 # What explains
 
 
-@fourth
+@eighth
 @every
 def test_one_slider_turns_it_and_the_rest_waits_behind_more(desk, row):
     """And what can be tried is written below; nothing of it is done when the figure is first seen."""
@@ -213,7 +213,7 @@ def test_one_slider_turns_it_and_the_rest_waits_behind_more(desk, row):
     assert shown.box.locator(".tasks .done").count() == 0
 
 
-@fourth
+@eighth
 @every
 @pytest.mark.parametrize("desk", [{"own": True}, {"own": True, "reduced_motion": "reduce"}], indirect=True, ids=["", "calm"])
 def test_it_moves_once_when_it_is_first_seen_unless_motion_is_not_wanted(desk, row, request):
@@ -234,7 +234,7 @@ def test_it_moves_once_when_it_is_first_seen_unless_motion_is_not_wanted(desk, r
 # Room and readers
 
 
-@fourth
+@eighth
 @every
 def test_nothing_sticks_out(desk, row, request):
     """Of every card, in every state that needs room; the page does not scroll sideways. Of four widths make test takes two."""
@@ -273,7 +273,7 @@ COVERED = """(box, beyond) => {
 """How many drawings and words there are to compare, and which words a part of a drawing covers by more than two pixels."""
 
 
-@fourth
+@eighth
 @every
 @pytest.mark.parametrize("desk", [{"viewport": {"width": 1280, "height": 900}, "own": True}], indirect=True)
 def test_on_paper_no_drawing_covers_a_readout(desk, row):
@@ -289,7 +289,7 @@ def test_on_paper_no_drawing_covers_a_readout(desk, row):
     assert shown.box.evaluate(COVERED, row.beyond) == [looked, []]
 
 
-@fourth
+@eighth
 @every
 @pytest.mark.parametrize("desk", [live.TOUCH | {"device_scale_factor": 2.5}], indirect=True)
 def test_a_phone_shows_the_picture_and_directly_under_it_what_drives_it(desk, row):
@@ -307,11 +307,11 @@ def test_a_phone_shows_the_picture_and_directly_under_it_what_drives_it(desk, ro
         assert handle.bounding_box()["width"] >= row.grip
 
 
-@pytest.mark.sweep(1 / 16)
+@pytest.mark.sweep(1 / 24)
 @every
 @pytest.mark.parametrize("desk", LOOKS, indirect=True)
 def test_axe_finds_nothing(desk, row):
-    """In make test a sixteenth of figures and looks; in two states, with a control in focus."""
+    """In make test three of all figures and looks; in two states, with a control in focus."""
     shown = desk.show(row, row.start, row.extremes[0])
     role, name = row.drives
     shown.box.get_by_role(role, name=name).first.focus()
@@ -341,7 +341,7 @@ WORK = """async (box) => {
 """The most that a turn of a slider asks for: transcendental functions, and nodes of the page and attributes that change."""
 
 
-@fourth
+@eighth
 @every
 def test_a_turn_of_a_slider_is_little_work(desk, row):
     """Counted, since times on a busy machine say little: what made a move take longer than two frames was beyond this."""

@@ -23,6 +23,7 @@ def address(tmp_path_factory):
     return path.as_uri()
 
 
+@pytest.mark.sweep(0.25)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_page_is_whole_and_axe_finds_no_fault(browser, address, scheme, width):
