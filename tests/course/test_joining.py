@@ -181,6 +181,7 @@ def test_the_larger_language_agrees_with_itself():
     assert -whole.mean().item() == pytest.approx(joining_bounds.entropy(language), abs=5 * whole.std().item() / 3000**0.5)
 
 
+@pytest.mark.slow
 def test_who_maps_knows_more_than_who_does_not():
     strings = Language().draw(60, generator=drawn(4))
     _, hidden = hide(strings.tokens, 0.2, generator=drawn(4))

@@ -79,6 +79,7 @@ def test_the_split_scales_as_the_square_of_length(factor):
     assert splitting_beta(factor * memory) == pytest.approx(splitting_beta(memory) / factor**2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_order_of_memories_and_the_axes_do_not_count():
     memory = normal(5, 3, seed=5)
     turn, _ = torch.linalg.qr(normal(3, 3, seed=6))

@@ -1,8 +1,8 @@
 """Three tiers of tests, and what a run says at its end. A plugin of pytest, loaded by the conftest at the root.
 
 - ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``.
-- ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample, and of a file's tests marked ``some``; nothing
-  marked ``whole``.
+- ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; of a file's tests marked ``some`` a sample, of
+  those marked ``slow`` half, unless files or folders are named; nothing marked ``whole``.
 - ``--tier all``: everything, and that executing a page again changes no byte.
 
 A sample is chosen by a hash of the names, so that it is the same everywhere. A test that is named on the command
@@ -25,13 +25,16 @@ BUDGETS = {"check": 90, "test": 600}
 """Seconds of wall time on two quiet cores."""
 
 MARKS = (
-    "slow: takes a second or more; left out of make check",
+    "slow: takes a second or more; left out of make check, of a file's make test runs half, make test-all all",
     "sweep(share): many cases of one kind; make test runs this share of them, make check a quarter of that, make test-all all",
     "some(share): several tests of a file; make test runs this share of those that bear it, make test-all all",
     "whole: runs in make test-all only",
     "double: says something that holds in double precision only",
     "browser: asks for the fixture of that name; a test bears it by itself",
 )
+SLOW = 0.5
+"""How many of a file's slow tests ``make test`` runs."""
+
 BEGIN = time.monotonic()
 
 
@@ -55,25 +58,26 @@ def is_page(item: pytest.Item) -> bool:
     return item.path.suffix == ".ipynb"
 
 
-def left_out(items: list[pytest.Item], tier: str) -> dict[pytest.Item, str]:
-    """What a tier does not run, and why."""
+def left_out(items: list[pytest.Item], tier: str, named: bool = False) -> dict[pytest.Item, str]:
+    """What a tier does not run, and why. Of a file that somebody has ``named`` all tests are run that are no sweeps."""
     out: dict[pytest.Item, str] = {}
-    samples: dict[tuple[str, Path, str], list[pytest.Item]] = defaultdict(list)
+    samples: dict[tuple[str, Path, float], list[pytest.Item]] = defaultdict(list)
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
-        slow = is_page(item) or item.get_closest_marker("slow") or {"browser", "book"} & set(fixtures)
+        dear = is_page(item) or bool({"browser", "book"} & set(fixtures))
+        slow, some, sweep = map(item.get_closest_marker, ("slow", "some", "sweep"))
         if item.get_closest_marker("whole") and tier != "all":
             out[item] = "for make test-all"
-        elif slow and tier == "check":
+        elif (slow or dear) and tier == "check":
             out[item] = "pages, book, browser and slow tests"
-        elif item.get_closest_marker("sweep") and tier != "all":
-            samples["sweep", item.path, getattr(item, "originalname", item.name)].append(item)
-        elif item.get_closest_marker("some") and tier != "all":
-            samples["some", item.path, ""].append(item)
-    for (mark, *_), cases in samples.items():
-        share = cases[0].get_closest_marker(mark).args[0] / (4 if tier == "check" else 1)
+        elif sweep and tier != "all":
+            name = f"sweep {getattr(item, 'originalname', item.name)}"
+            samples[name, item.path, sweep.args[0] / (4 if tier == "check" else 1)].append(item)
+        elif (some or (slow and not dear)) and tier == "test" and not named:
+            samples["some" if some else "slow", item.path, some.args[0] if some else SLOW].append(item)
+    for (kind, _, share), cases in samples.items():
         cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        reason = "cases of sweeps" if mark == "sweep" else "tests of one kind"
+        reason = {"some": "tests of one kind", "slow": "slow tests"}.get(kind, "cases of sweeps")
         out |= dict.fromkeys(cases[ceil(share * len(cases)) :], reason)
     return out
 
@@ -83,7 +87,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tier = config.getoption("tier")
     if tier == "all" or any("::" in argument for argument in config.args):
         return
-    out = left_out(items, tier)
+    out = left_out(items, tier, named=config.args != config.getini("testpaths"))
     config.stash[LEFT] = dict.fromkeys(sorted(set(out.values())), 0)
     for reason in out.values():
         config.stash[LEFT][reason] += 1

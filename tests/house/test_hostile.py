@@ -28,11 +28,12 @@ SHARE = 0.07
 DEAR = (
     *("oracles.splitting_beta", "oracles.semidefinite_bound"),
     *("mean_field.adaptive_tap", "free_energy.response_tensor"),
-    *("transformer.examine", "transformer.compare", "transformer.Examination.plot"),
+    *("transformer.examine", "transformer.compare", "transformer.lyapunov_exponent"),
+    *("transformer.Examination.plot", "transformer.Examination.page"),
 )
 """What takes a tenth of a second and more to answer, which was half of the time of all: ``make test`` makes a few calls."""
 
-FEW = 4
+FEW = 2
 
 PAIRS = 120
 """How many pairs of spoilers are drawn for each entry point."""

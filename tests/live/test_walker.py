@@ -68,6 +68,7 @@ def test_the_thermometer_by_hand():
                 assert said["spread"][t][h] == pytest.approx(sum(spreads).item() / 8, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_one_walks_and_the_other_does_not():
     """Over a hundred permutations; both read two hops."""
@@ -90,6 +91,7 @@ def test_what_the_card_says_of_all_that_were_trained_is_in_the_records():
     assert {row["seed"] for row in rows if min(row["walks"]) >= 0.95} & set(right) == set(WALKS)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_heat_takes_the_walk_away_and_tied_values_keep_it_at_home():
     hot, warm, cold = (sum(Walker(image=i, steps=8, beta=b).readout["right"] for i in drawn(30)) for b in (0.25, 1.0, 4.0))
@@ -106,6 +108,7 @@ def returns(image):
     return hops
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_drawn_permutations_can_be_brought_home_by_the_one_that_walks():
     """By the arrows always, by the walker in all but one in a hundred or two; by no other number of steps before."""

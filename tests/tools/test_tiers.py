@@ -26,7 +26,7 @@ def test_screen(desk): pass
 @pytest.fixture
 def asked(tmp_path):
     """The lines of a run of two tests, of which one needs a browser, though its file's name does not say so."""
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
     (tmp_path / "tests" / "live").mkdir(parents=True)
     (tmp_path / "tests" / "live" / "test_lab.py").write_text(TESTS)
 
@@ -67,3 +67,11 @@ def test_some_tests_of_a_file_stand_for_all(asked, tmp_path):
     assert first == again
     assert any("left out: 6 tests of one kind" in line for line in asked())
     assert any("Covered in the tier all: 8 tests" in line for line in asked("--tier", "all"))
+
+
+@pytest.mark.slow
+def test_half_of_the_slow_tests_stand_for_all_unless_their_file_is_named(asked, tmp_path):
+    slow = "import pytest\n\n" + "".join(f"@pytest.mark.slow\ndef test_{name}(): pass\n" for name in "abcd")
+    (tmp_path / "tests" / "live" / "test_lab.py").write_text(slow)
+    assert any("Covered in the tier test: 2 tests; left out: 2 slow tests." in line for line in asked())
+    assert any("Covered in the tier test: 4 tests; left out: nothing." in line for line in asked("tests/live"))
