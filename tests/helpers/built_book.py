@@ -22,15 +22,12 @@ PAGES = [f"{source}.html" for source in SOURCES]
 NOTEBOOKS = [source for source in SOURCES if (ROOT / f"{source}.ipynb").exists()]
 
 JUPYTER_BOOK = """
-import gc, sys
-gc.set_threshold(100_000, 50, 100)
+import sys
 sys.modules["rfc3987_syntax"] = None
 from jupyter_book.cli.main import main
 main()
 """
-"""Without the grammars that :mod:`course` keeps out of every other process, and with a collector that seldom looks for garbage
-among the trees of a million nodes that the pages are.
-"""
+"""Without the grammars that :mod:`course` keeps out of every other process."""
 
 
 @dataclass(frozen=True)
