@@ -221,7 +221,7 @@ def test_it_moves_once_when_it_is_first_seen_unless_motion_is_not_wanted(desk, r
     if row.name == "Walker":
         pytest.skip("what moves there is the browser's own animation, which keeps no clock of a test")
     card = desk.stopped(row, **row.start).box.locator(".card")
-    card.evaluate("card => new Promise((seen) => new IntersectionObserver(seen).observe(card))")  # as the figure's own, before it
+    card.evaluate("card => new Promise((seen) => new IntersectionObserver(seen).observe(card))")  # as its own did before
     card.screenshot()
     pictures = []
     for wait in (400, 6000, 1000):
