@@ -29,11 +29,11 @@ PATIENCE = 1800
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """A worker more than there are cores, but in the tier without a browser, whose tests wait half of their time for pages.
+    """As many as there are cores: what waits for the browser waits for what keeps a core busy.
 
     A worker costs ten seconds of processor time before its first test, and twice as much where nothing has been compiled yet.
     """
-    return (os.cpu_count() or 1) + (config.getoption("tier") != "check")
+    return os.cpu_count() or 1
 
 
 @pytest.fixture(autouse=True)
