@@ -31,32 +31,21 @@ function couplings(own, share) {
   return own.map((row, i) => row.map((entry, j) => fixed * J0[i][j] + told * entry));
 }
 
-const felt = new Float64Array(SPINS), spins = new Float64Array(SPINS), flat = new Float64Array(SPINS * SPINS);
-const tree = new Float64Array(STATES);
+const tree = new Float64Array(STATES), feels = new Float64Array(STATES / 2);
 
-/* Exact means over all states. Each differs from the one before in one spin, so that its exponent changes by twice that spin's
-   field. No exponent passes 200, so that weights need no scale. */
+/* Exact means over all states. Spins join one by one: the weight of a state is multiplied by e^field where the new spin is up,
+   and divided by it where it is down; and e^field doubles in the same way with each spin that it feels. So there are no more
+   exponentials than numbers in J and h. No weight passes e^200. */
 export function enumerate(J, h) {
-  let [exponent, total] = [0, 0];
   const m = new Float64Array(SPINS);
-  for (let i = 0; i < SPINS; i += 1) {
-    felt[i] = h[i];
-    spins[i] = -1;
-    for (let j = 0; j < SPINS; j += 1) {
-      flat[i * SPINS + j] = J[i][j];
-      felt[i] -= J[i][j];
+  tree[0] = 1;
+  for (let k = 0, size = 1; k < SPINS; k += 1, size *= 2) {
+    feels[0] = Math.exp(h[k]);
+    for (let j = 0, half = 1; j < k; j += 1, half *= 2) join(feels, half, Math.exp(J[k][j]));
+    for (let state = 0; state < size; state += 1) {
+      tree[state + size] = tree[state] * feels[state];
+      tree[state] /= feels[state];
     }
-  }
-  for (let i = 0; i < SPINS; i += 1) exponent -= (felt[i] + h[i]) / 2;
-  for (let state = 1; ; state += 1) {
-    const weight = Math.exp(exponent);
-    total += weight;
-    tree[(state - 1) ^ ((state - 1) >> 1)] = weight; // Gray's code: the spins that are up
-    if (state === STATES) break;
-    const turn = 31 - Math.clz32(state & -state), change = -2 * spins[turn];
-    exponent += change * felt[turn];
-    spins[turn] += change;
-    for (let j = 0; j < SPINS; j += 1) felt[j] += change * flat[turn * SPINS + j];
   }
   for (let i = SPINS - 1, size = STATES / 2; i >= 0; i -= 1, size /= 2) { // sum out the last spin, and so on
     for (let state = 0; state < size; state += 1) {
@@ -64,7 +53,15 @@ export function enumerate(J, h) {
       tree[state] += tree[state + size];
     }
   }
-  return Array.from(m, (sum) => sum / total);
+  return Array.from(m, (sum) => sum / tree[0]);
+}
+
+/* The first numbers of a table twice: times a factor behind them, over it in their place. */
+function join(table, half, factor) {
+  for (let state = 0; state < half; state += 1) {
+    table[state + half] = table[state] * factor;
+    table[state] /= factor;
+  }
 }
 
 /* What a blind one knows at best: over contexts with these fields, the average of each mean, its spread, and how much is left. */
