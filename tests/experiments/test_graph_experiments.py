@@ -14,23 +14,50 @@ pytest.importorskip("networkx", reason="networkx is not installed: pip install -
 import graph_classification as graphs
 import hidden_chain as hidden
 
-EXPERIMENTS = {"graph_classification": graphs, "hidden_chain": hidden}
+CHAIN = recorded("hidden_chain")
 
 
 def runs(result):
-    if result["name"] == "hidden_chain":
-        return [tuple(run[key] for key in ("model", "rounds", "rate", "seed", "steps")) for run in result["runs"]]
     tasks = ("communities", "karate")
     return [(task, run["model"], run["rate"], run["seed"], run["steps"]) for task in tasks for run in result[task]]
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_committed_result_is_complete_and_what_the_script_asks_for(name):
-    result, script = recorded(name), EXPERIMENTS[name]
-    assert result["settings"] == script.SETTINGS
+def test_the_committed_result_is_complete_and_what_the_script_asks_for():
+    result = recorded("graph_classification")
+    assert result["settings"] == graphs.SETTINGS
     assert not result["quick"]
-    assert result["command"] == f"python experiments/{name}.py"
-    assert sorted(runs(result)) == sorted(script.jobs(script.SETTINGS))
+    assert result["command"] == "python experiments/graph_classification.py"
+    assert sorted(runs(result)) == sorted(graphs.jobs(graphs.SETTINGS))
+
+
+def test_the_record_of_hidden_chains_is_complete_and_what_the_script_asks_for():
+    found = [tuple(run[key] for key in hidden.KEYS) for run in CHAIN["runs"]]
+    assert CHAIN["settings"] == hidden.SETTINGS
+    assert not CHAIN["quick"]
+    assert CHAIN["command"] == "python experiments/hidden_chain.py"
+    assert len(set(found)) == len(found)
+    assert set(found) <= {tuple(job.values()) for job in hidden.jobs(CHAIN["runs"], hidden.SETTINGS)}
+    assert hidden.due(CHAIN["runs"], hidden.SETTINGS) == []
+
+
+def test_seeds_that_are_reported_of_hidden_chains_have_chosen_nothing():
+    searched, reported = ({run["seed"] for run in CHAIN["runs"] if run["stage"] == stage} for stage in ("search", "report"))
+    assert searched.isdisjoint(reported)
+    assert reported == set(hidden.reported(hidden.SETTINGS))
+    assert {row["seed"] for row in CHAIN["windows"]} == {row["seed"] for row in CHAIN["counting"]} == reported
+
+
+def test_the_search_ends_where_no_other_rate_can_win():
+    settings = hidden.SETTINGS | {"rates": [0.1, 0.2, 0.3], "search_seeds": 2}
+    job = {"stage": "search", "model": "near", "rounds": 1, "steps": 3000}
+    tried = ((0.1, 0, 3.0), (0.1, 1, 3.0), (0.2, 0, 7.0))
+    runs = [job | {"rate": rate, "seed": seed, "chosen_by": by} for rate, seed, by in tried]
+    assert hidden.best_rate(job, runs, settings) is None  # nothing is known of 0.3
+    assert [hidden.is_out(job | {"rate": rate}, runs, settings) for rate in (0.2, 0.3)] == [True, False]
+    runs += [job | {"rate": 0.3, "seed": 0, "chosen_by": 5.0}]
+    assert hidden.best_rate(job, runs, settings) is None  # it may still end below
+    runs += [job | {"rate": 0.3, "seed": 1, "chosen_by": 0.5}]
+    assert hidden.best_rate(job, runs, settings) == 0.3
 
 
 def test_chances_are_chances():
@@ -113,7 +140,7 @@ def test_the_exact_posterior_of_the_hidden_chain_and_of_windows():
 
 def test_what_counting_symbols_leaves_unknown():
     """Against all 81 chains of four symbols, each with its chance."""
-    settings = hidden.SETTINGS | {"length": 4}
+    settings = hidden.SETTINGS | {"length": 4, "seeds": 1}
     symbols = torch.cartesian_prod(*[torch.arange(3)] * 4)
     first, moves, seen = (table.log() for table in hidden.tables(settings))
     chance = forward_backward(first, moves, seen.mT[symbols]).log_partition.exp()
@@ -123,15 +150,17 @@ def test_what_counting_symbols_leaves_unknown():
         known.index_add_(0, code[:, t], chance[:, None] * exact[:, t])
     known = (known / known.sum(-1, keepdim=True))[code]
     wanted = (chance[:, None, None] * torch.special.xlogy(exact, exact / known)).sum() / 4
-    assert hidden.counting(settings) == pytest.approx(wanted.item(), abs=0.01)
+    assert hidden.counting(settings)[0]["distance"] == pytest.approx(wanted.item(), abs=0.01)
 
 
 def test_no_network_on_near_edges_beats_the_exact_posterior_of_its_window():
-    result = recorded("hidden_chain")
-    bound = {(row["length"], row["reach"]): row["distance"] for row in result["windows"]}
-    near = [run for run in result["runs"] if run["model"] == "near"]
-    assert all(run["distance"][str(n)] > 0.98 * bound[n, run["rounds"]] for run in near for n in result["settings"]["lengths"])
-    assert all(run["distance"] == run["masked"] for run in near)
+    bound = {(row["seed"], row["length"], row["reach"]): row["distance"] for row in CHAIN["windows"]}
+    near = [run for run in CHAIN["runs"] if run["stage"] == "report" and run["model"] == "near"]
+    assert len(near) == 6 * hidden.SETTINGS["seeds"]
+    for run in near:
+        for n in hidden.SETTINGS["lengths"]:
+            assert run["distance"][str(n)] > 0.98 * bound[run["seed"], n, run["rounds"]]
+        assert run["distance"] == run["masked"]
 
 
 def test_a_network_on_near_edges_knows_its_window_only():
@@ -145,18 +174,30 @@ def test_a_network_on_near_edges_knows_its_window_only():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_what_is_already_measured_is_kept(name, tmp_path, monkeypatch):
-    script, target = EXPERIMENTS[name], tmp_path / "new folder" / "result.json"
-    script.main(["--quick", "--output", str(target)])
+def test_what_is_already_measured_is_kept(tmp_path, monkeypatch):
+    target = tmp_path / "new folder" / "result.json"
+    graphs.main(["--quick", "--output", str(target)])
     first = json.loads(target.read_text(encoding="utf-8"))
     assert first["quick"]
-    assert sorted(runs(first)) == sorted(script.jobs(script.QUICK))
-    key = "runs" if name == "hidden_chain" else "karate"
-    target.write_text(json.dumps(first | {key: first[key][1:]}), encoding="utf-8")
-    called, which = [], "train" if name == "hidden_chain" else "train_karate"
-    train = getattr(script, which)
-    monkeypatch.setattr(script, which, lambda *arguments: called.append(arguments) or train(*arguments))
-    script.main(["--quick", "--output", str(target)])
+    assert sorted(runs(first)) == sorted(graphs.jobs(graphs.QUICK))
+    target.write_text(json.dumps(first | {"karate": first["karate"][1:]}), encoding="utf-8")
+    called, train = [], graphs.train_karate
+    monkeypatch.setattr(graphs, "train_karate", lambda *arguments: called.append(arguments) or train(*arguments))
+    graphs.main(["--quick", "--output", str(target)])
     assert len(called) == 1
     assert sorted(runs(json.loads(target.read_text(encoding="utf-8")))) == sorted(runs(first))
+
+
+@pytest.mark.slow
+def test_what_is_already_measured_of_hidden_chains_is_kept(tmp_path, monkeypatch):
+    target = tmp_path / "result.json"
+    hidden.main(["--quick", "--output", str(target)])
+    first = json.loads(target.read_text(encoding="utf-8"))
+    assert first["quick"]
+    assert hidden.due(first["runs"], hidden.QUICK) == []
+    target.write_text(json.dumps(first | {"runs": first["runs"][:-1]}), encoding="utf-8")
+    made, run = [], hidden.run
+    monkeypatch.setattr(hidden, "run", lambda job, settings: made.append(job) or run(job, settings))
+    hidden.main(["--quick", "--output", str(target)])
+    assert len(made) == 1
+    assert json.loads(target.read_text(encoding="utf-8"))["runs"] == first["runs"]
