@@ -79,6 +79,8 @@ def _silent(tag: Tag) -> bool:
         return True
     if "tag_setup" in (tag.get("class") or ()):
         return True
+    if tag.name == "pre" and tag.find_parent(class_="cell_output"):  # numbers that a cell printed
+        return True
     if tag.name == "tr":  # of the list of all claims: where it leads, its card says the same
         return tag.select_one('td:first-child > a[href*="#claim-"], td:first-child > p > a[href*="#claim-"]') is not None
     return tag.name == "summary" and tag.parent.name == "details" and "hide" in (tag.parent.get("class") or ())

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import book_search
 import pytest
 from helpers import site
-from helpers.built_book import PAGES, Book, parsed
+from helpers.built_book import NOTEBOOKS, PAGES, Book, parsed
 
 pytestmark = site.pytestmark
 
@@ -63,6 +63,10 @@ def test_every_section_is_in_the_list_once_and_its_place_is_there(book):
         assert set(words) <= {"", *wanted[1:]}
     text = " ".join(text for _, _, parts, _ in found for _, _, text in parts)
     assert "importlib.util.find_spec" not in text
+    printed = parsed(book.html / f"{NOTEBOOKS[0]}.html").select(".cell_output pre")
+    printed = [words for out in printed if len(words := " ".join(out.get_text().split())) > 30]
+    assert printed
+    assert not [out for out in printed if out in text]
     assert not re.search(r"\\[a-zA-Z]+\{|\\\[|\\\(", text)
     assert (book.html / "_static/sections.js").stat().st_size < 1_500_000
 
