@@ -306,3 +306,12 @@ def test_memory_is_linear_in_the_edges(edges):
     tenth, used = map(int, done.stdout.split())
     assert used < 1e3 * edges
     assert used < 15 * tenth
+
+
+def test_at_infinite_beta_equal_scores_share_and_nothing_moves():
+    """A step function is flat between its jumps: no derivative is taken at a large beta in place of the limit."""
+    scores = torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64, requires_grad=True)
+    weights = segment_softmax(scores, torch.zeros(3, dtype=torch.long), 1, beta=math.inf)
+    assert weights.tolist() == [0.5, 0.5, 0.0]
+    (slope,) = torch.autograd.grad(weights[0], scores)
+    assert not slope.any()
