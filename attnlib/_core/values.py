@@ -77,6 +77,13 @@ def _magnitude(name: str, tensor: Tensor) -> float:
     return largest
 
 
+def check_signs(**spins: Tensor) -> None:
+    """Raise unless every entry is -1 or 1."""
+    for name, tensor in spins.items():
+        if refuted(lambda tensor=tensor: (tensor.abs() == 1).all()):
+            raise ValueError(f"{name} has entries other than -1 and 1; expected spins")
+
+
 def check_logarithms(**tensors: Tensor) -> None:
     """Raise on NaN and plus infinity: a logarithm may be minus infinity."""
     for name, tensor in tensors.items():

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attnlib._core.checks import check_count, check_field, check_rows, check_states
 from attnlib._core.numerics import widened
-from attnlib._core.values import check_result, refuted
+from attnlib._core.values import check_result, check_signs, refuted
 
 Degree = int | Literal["exp"]
 """How steeply a dense memory's energy grows with the overlap, as a power of at least 2 or exponentially."""
@@ -210,14 +210,7 @@ def check_dense(state: Tensor, memory: Tensor, degree: Degree) -> None:
     """Raise unless state and memory are spins, and the degree is one."""
     check_states("state", state, "memory", memory)
     _check_degree(degree)
-    check_spins("state", state)
-    check_spins("memory", memory)
-
-
-def check_spins(name: str, spins: Tensor) -> None:
-    """Raise unless every entry is -1 or 1."""
-    if refuted(lambda: (spins.abs() == 1).all()):
-        raise ValueError(f"{name} has entries other than -1 and 1; expected spins")
+    check_signs(state=state, memory=memory)
 
 
 def _check_degree(degree: Degree) -> None:

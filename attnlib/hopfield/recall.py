@@ -10,8 +10,8 @@ from torch import Tensor
 
 from attnlib._core.checks import check_choice, check_count, check_generator
 from attnlib._core.numerics import widened
-from attnlib._core.values import check_visible
-from attnlib.hopfield.associative import Degree, check_dense, check_network, check_spins, pulls
+from attnlib._core.values import check_signs, check_visible
+from attnlib.hopfield.associative import Degree, check_dense, check_network, pulls
 from attnlib.hopfield.records import Recall
 
 Mode = Literal["asynchronous", "synchronous"]
@@ -56,7 +56,7 @@ def classical_recall(
     """
     check_network(state, J, h)
     check_visible(state=state)
-    check_spins("state", state)
+    check_signs(state=state)
     _check_sweeps(mode, max_steps, generator)
     kept, state, J = state.dtype, widened(state), widened(J)
     outside = torch.zeros_like(state[..., :1, :]) if h is None else widened(h).expand_as(state)

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnlib._core.checks import check_count, check_dtype, check_floating, check_generator
-from attnlib._core.values import refuted
+from attnlib._core.values import check_signs
 
 
 def random_patterns(
@@ -38,8 +38,7 @@ def flip_spins(
     """
     flips = check_count("flips", flips, least=0)
     check_floating(state=state)
-    if refuted(lambda: (state.abs() == 1).all()):
-        raise ValueError("state has entries other than -1 and 1; expected spins")
+    check_signs(state=state)
     check_generator(generator)
     if state.ndim == 0 or flips > state.shape[-1]:
         raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")
