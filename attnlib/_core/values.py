@@ -77,11 +77,10 @@ def _magnitude(name: str, tensor: Tensor) -> float:
     return largest
 
 
-def check_signs(**spins: Tensor) -> None:
+def check_signs(name: str, spins: Tensor) -> None:
     """Raise unless every entry is -1 or 1."""
-    for name, tensor in spins.items():
-        if refuted(lambda tensor=tensor: (tensor.abs() == 1).all()):
-            raise ValueError(f"{name} has entries other than -1 and 1; expected spins")
+    if refuted(lambda: (spins.abs() == 1).all()):
+        raise ValueError(f"{name} has entries other than -1 and 1; expected spins")
 
 
 def check_logarithms(**tensors: Tensor) -> None:

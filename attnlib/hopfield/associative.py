@@ -210,7 +210,8 @@ def check_dense(state: Tensor, memory: Tensor, degree: Degree) -> None:
     """Raise unless state and memory are spins, and the degree is one."""
     check_states("state", state, "memory", memory)
     _check_degree(degree)
-    check_signs(state=state, memory=memory)
+    check_signs("state", state)
+    check_signs("memory", memory)
 
 
 def _check_degree(degree: Degree) -> None:

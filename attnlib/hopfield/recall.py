@@ -56,7 +56,7 @@ def classical_recall(
     """
     check_network(state, J, h)
     check_visible(state=state)
-    check_signs(state=state)
+    check_signs("state", state)
     _check_sweeps(mode, max_steps, generator)
     kept, state, J = state.dtype, widened(state), widened(J)
     outside = torch.zeros_like(state[..., :1, :]) if h is None else widened(h).expand_as(state)

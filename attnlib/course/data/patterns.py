@@ -38,7 +38,7 @@ def flip_spins(
     """
     flips = check_count("flips", flips, least=0)
     check_floating(state=state)
-    check_signs(state=state)
+    check_signs("state", state)
     check_generator(generator)
     if state.ndim == 0 or flips > state.shape[-1]:
         raise ValueError(f"flips is {flips} and state has shape {tuple(state.shape)}; expected [*batch, d] with d >= flips")
