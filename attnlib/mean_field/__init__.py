@@ -8,7 +8,6 @@ from attnlib.mean_field.couplings import (
     symmetric_couplings,
 )
 from attnlib.mean_field.gaussian import gaussian_response
-from attnlib.mean_field.heat_bath import heat_bath
 from attnlib.mean_field.ising import exact_ising
 from attnlib.mean_field.mixer import MeanFieldAttention
 from attnlib.mean_field.priors import Binary, Prior
@@ -16,7 +15,6 @@ from attnlib.mean_field.records import (
     IsingRecord,
     MeanField,
     MeanFieldRecord,
-    SampleRecord,
 )
 from attnlib.mean_field.stability import almeida_thouless
 from attnlib.mean_field.tap import adaptive_tap, naive_mean_field, tap
@@ -30,7 +28,6 @@ __all__ = [
     "MeanFieldAttention",
     "MeanFieldRecord",
     "Prior",
-    "SampleRecord",
     "Spherical",
     "adaptive_tap",
     "almeida_thouless",
@@ -38,7 +35,6 @@ __all__ = [
     "exact_ising",
     "flat_couplings",
     "gaussian_response",
-    "heat_bath",
     "naive_mean_field",
     "sherrington_kirkpatrick",
     "stable_scale",

@@ -34,14 +34,15 @@ def belief_propagation(
         \prod_{j \in a,\, j \ne i} \mu_{j \to a}(x_j)
 
     A message never carries back what came from where it goes: that is the cavity. On a forest two passes, from the leaves to
-    the middle and back, compute each message once, and the beliefs are the exact marginals. On a graph with loops, or where
-    ``damping`` or ``max_steps`` are given, all messages of a sweep are computed from those of the sweep before; on a forest
-    they repeat after as many as its longest path has steps. With loops beliefs are an approximation. The messages may have
-    several fixed points (:func:`find_beliefs` looks for them), or never settle; damping helps, and what does not settle is
-    reported. So is a fixed point that messages leave: they may have begun there, as without any field; to tell costs as much as
-    some hundred sweeps. Messages are logarithms, so that none underflows, and those of one sample of the batch do not depend on
-    the others. A sweep is linear in the number of edges. Derivatives go through the two passes, and with loops they are those
-    of the fixed point, by the implicit function theorem: they store no sweeps.
+    the middle and back, compute each message once, and the beliefs are the exact marginals; long paths of pairs go by products
+    of their transfer matrices, a path of n pairs in some ``sqrt(n)`` rounds. On a graph with loops, or where ``damping`` or
+    ``max_steps`` are given, all messages of a sweep are computed from those of the sweep before; on a forest they repeat after
+    as many as its longest path has steps. With loops beliefs are an approximation. The messages may have several fixed points
+    (:func:`find_beliefs` looks for them), or never settle; damping helps, and what does not settle is reported. So is a fixed
+    point that messages leave: they may have begun there, as without any field; to tell costs as much as some hundred sweeps.
+    Messages are logarithms, so that none underflows, and those of one sample of the batch do not depend on the others. A sweep
+    is linear in the number of edges. Derivatives go through the two passes, and with loops they are those of the fixed point,
+    by the implicit function theorem: they store no sweeps.
 
     Potentials that forbid every state are refused on a forest, and with loops as far as a search of 100 rounds can tell: it
     rules states out, and tries some.

@@ -78,7 +78,7 @@ class FactorGraph:
         if low < 0 or high >= len(self.states):
             wrong, count = low if low < 0 else high, len(self.states)
             raise ValueError(f"scopes[{g}] has the variable {wrong}, and states {count} members; expected 0 to {count - 1}")
-        rows = _rows(scope)
+        rows = rows_of(scope)
         if twice := [row for row in rows if len(set(row)) < len(row)]:
             raise ValueError(f"scopes[{g}] has the factor {twice[0]}; expected no variable twice")
         shapes = {tuple(self.states[v] for v in row) for row in rows}
@@ -125,7 +125,7 @@ def peeled(graph: FactorGraph) -> tuple[list[int], list[int]]:
     A factor is done when all of its variables but one are, and a variable when all of its factors but one are. What is never
     done lies on a loop or between loops, and has -1 for both.
     """
-    rows = [row for scope in graph.scopes for row in _rows(scope)]
+    rows = [row for scope in graph.scopes for row in rows_of(scope)]
     touching: list[list[int]] = [[] for _ in graph.states]
     for factor, row in enumerate(rows):
         for variable in row:
@@ -152,7 +152,7 @@ def peeled(graph: FactorGraph) -> tuple[list[int], list[int]]:
     return rounds, toward
 
 
-def _rows(scope: Tensor) -> list[list[int]]:
+def rows_of(scope: Tensor) -> list[list[int]]:
     """The variables of each factor. Under a transform torch 2.6 reads numbers one by one only."""
     return [[int(variable) for variable in row] for row in scope.unbind()] if transforming() else scope.tolist()
 

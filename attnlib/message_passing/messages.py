@@ -122,7 +122,8 @@ class Messages:
         value = check_result(value.to(self.dtype), "log_potentials are")
         return BeliefRecord(beliefs, tuple(of_variables), value, residual, iterations, converged, stability)
 
-    def normalised(self, messages: Tensor) -> Tensor:
+    @staticmethod
+    def normalised(messages: Tensor) -> Tensor:
         """Logarithms of probabilities; where nothing is possible, they stay minus infinity."""
         total = log_sum(messages, [-1])[..., None]
         return messages - torch.where(total > -torch.inf, total, 0.0)

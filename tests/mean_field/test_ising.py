@@ -15,7 +15,8 @@ from torch.autograd import gradcheck, gradgradcheck
 
 import attnlib
 from attnlib import classical_energy
-from attnlib.mean_field import exact_ising, heat_bath, sherrington_kirkpatrick
+from attnlib.course.oracles import heat_bath
+from attnlib.mean_field import exact_ising, sherrington_kirkpatrick
 from attnlib.mean_field.ising import _STATES_AT_ONCE
 
 

@@ -166,6 +166,23 @@ def test_a_step_may_differ_between_samples_and_states():
         assert not solve(1.0).converged[1:].any()
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_state_on_the_way_has_the_derivatives_that_the_theorem_gives_there(steps):
+    """For a loss before the layer has settled: the linear equation at that state, solved for one sample at a time."""
+    w, x, start = contraction(3, 0.9).requires_grad_(), normal(2, 3, seed=1), torch.zeros(2, 3, dtype=torch.float64)
+    with pytest.warns(ConvergenceWarning):
+        found = fixed_point(lambda z: (z @ w + x).tanh(), start, max_steps=steps, on_failure="warn")
+    assert not found.converged.any()
+    (grad,) = torch.autograd.grad(found.solution.sum(), w)
+    expected = torch.zeros(3, 3, dtype=torch.float64)
+    for z, offset in zip(found.solution.detach(), x):
+        slope = 1 - (z @ w + offset).tanh().square().detach()
+        by_state, by_weight = slope[:, None] * w.detach().mT, torch.einsum("i,j,ik->ijk", slope, z, torch.eye(3).double())
+        left = torch.linalg.solve((torch.eye(3) - by_state).mT, torch.ones(3, dtype=torch.float64))
+        expected += torch.einsum("i,ijk->jk", left, by_weight)
+    close(grad, expected, atol=1e-9)
+
+
 def test_failure_is_raised_or_warned_of():
     start = torch.full((2, 1), 0.1, dtype=torch.float64)
     grows = torch.tensor([[0.5], [3.0]], dtype=torch.float64)

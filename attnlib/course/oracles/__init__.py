@@ -3,6 +3,7 @@
 from attnlib.course.oracles.chains import ChainRecord, chain_graph, forward_backward
 from attnlib.course.oracles.enumeration import exact_beliefs
 from attnlib.course.oracles.relaxation import Relaxation, semidefinite_bound
+from attnlib.course.oracles.spins import SampleRecord, heat_bath
 from attnlib.course.oracles.transitions import PottsCouplings, potts_couplings, splitting_beta
 from attnlib.course.oracles.vectors import VectorSampleRecord, vector_heat_bath
 
@@ -10,10 +11,12 @@ __all__ = [
     "ChainRecord",
     "PottsCouplings",
     "Relaxation",
+    "SampleRecord",
     "VectorSampleRecord",
     "chain_graph",
     "exact_beliefs",
     "forward_backward",
+    "heat_bath",
     "potts_couplings",
     "semidefinite_bound",
     "splitting_beta",

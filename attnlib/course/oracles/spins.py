@@ -1,5 +1,7 @@
 """Ising systems sampled by heat-bath dynamics: the oracle where there are too many states to visit."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -8,7 +10,29 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_count, check_generator
 from attnlib._core.systems import check_system
 from attnlib._core.values import check_result, check_visible
-from attnlib.mean_field.records import SampleRecord
+
+
+@dataclass(frozen=True)
+class SampleRecord:
+    """What was sampled: magnetisations ``m [*batch, n]`` and covariances ``chi [*batch, n, n]``, with how well they are known.
+
+    ``effective_samples [*batch, n]`` is the number of independent states that would give each magnetisation as precisely as
+    the sampled ones do, and ``m_error [*batch, n]`` the standard error that follows. ``spread [*batch, n]`` compares the
+    chains: near 1 where they agree, above 1.05 where they have not forgotten their starts and no number can be trusted.
+    ``states [*batch, chains, n]`` are the last ones.
+
+    >>> from attnlib.course.oracles import heat_bath
+    >>> found = heat_bath(torch.zeros(2, 2), torch.tensor([0.0, 50.0]), chains=4, sweeps=50)
+    >>> found.m[1], found.states.shape
+    (tensor(1.), torch.Size([4, 2]))
+    """
+
+    m: Float[Tensor, "*batch n"]
+    chi: Float[Tensor, "*batch n n"]
+    m_error: Float[Tensor, "*batch n"]
+    effective_samples: Float[Tensor, "*batch n"]
+    spread: Float[Tensor, "*batch n"]
+    states: Float[Tensor, "*batch chains n"]
 
 
 def heat_bath(
