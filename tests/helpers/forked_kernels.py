@@ -1,6 +1,6 @@
 """Kernels that need not import torch: forks of one process for each worker, which has done that once for all pages.
 
-A page's kernel is a fresh interpreter's in all but this: torch, attnlib and what draws are loaded, and nothing of them is used.
+A page's kernel is a fresh interpreter's in all but this: what takes long to import is loaded, and nothing of it is used.
 In the last tier, and where a process cannot be forked with a mind at rest, kernels begin from nothing.
 """
 
@@ -23,6 +23,7 @@ import json, os, runpy, signal, sys, time
 
 os.environ["JPY_PARENT_PID"] = str(os.getpid())  # a kernel ends where this process is no more
 import attnlib, ipykernel.kernelapp, matplotlib.backends.backend_agg, matplotlib.figure, torch
+import attnlib.course.live, networkx, sklearn.datasets, torch._dynamo  # what some pages would take up to four seconds for
 
 def ended():  # what kernels took counts with what this process took
     while os.waitpid(-1, os.WNOHANG)[0]:
