@@ -81,6 +81,7 @@ def test_arrivals_over_all_permutations_and_all_stumbles():
         torch.testing.assert_close(reference(k, T, n, 1.0), sure)
 
 
+@pytest.mark.slow
 def test_what_is_foreseen_is_a_ratio_of_chances_of_whole_texts():
     def chance(counts):
         """The logarithm of the chance of a text under a law of its own for each row, Dirichlet's integral."""

@@ -80,7 +80,7 @@ def small_mnist(folder, *, change="", packed=False):
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("change", ["", ".idx"])
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 def test_mnist_from_four_files(tmp_path, change, packed):
     arrays = small_mnist(tmp_path, change=change, packed=packed)
     for images, part in zip(mnist(str(tmp_path)), ("train", "t10k"), strict=True):

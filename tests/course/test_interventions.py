@@ -116,6 +116,7 @@ def test_rules_see_what_is_visible_alone(name):
     torch.testing.assert_close(watched(model, again, REAL, getattr(interventions, name)).logits[:, :3], seen.logits[:, :3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_silent_head_costs_what_the_examination_says(tied):
     model = a_model(tied=tied)

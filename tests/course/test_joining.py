@@ -182,6 +182,7 @@ def test_the_larger_language_agrees_with_itself():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_who_maps_knows_more_than_who_does_not():
     strings = Language().draw(60, generator=drawn(4))
     _, hidden = hide(strings.tokens, 0.2, generator=drawn(4))

@@ -67,10 +67,11 @@ def test_the_order_of_memories_means_nothing(m, hops, seed):
     close(shuffled.weights, plain.weights[:, order], atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("mask", [None, torch.tensor([True, False, True])])
 @pytest.mark.double
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 def test_hops_differentiate(mask, keep):
     leaves = inputs((2,), 3, 2, 2, 3, grad=True)
 

@@ -15,6 +15,7 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**31))
 def test_random_patterns_are_spins(m, d, seed):
     patterns = random_patterns(m, d, generator=generator(seed), dtype=torch.float64)

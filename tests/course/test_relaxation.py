@@ -26,7 +26,7 @@ def burer_monteiro(J, rank, seed=0):
     return -minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10}).fun
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @pytest.mark.parametrize("n", [3, 12, 30])
 def test_the_semidefinite_program_against_an_independent_solver(n):

@@ -30,7 +30,7 @@ def test_the_numbers_of_eight_memories():
     assert (found.spinodal, found.transition) == (pytest.approx(4.249799, abs=5e-7), pytest.approx(4.540457, abs=5e-7))
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("m", [3, 5, 8])
 def test_attention_agrees(m):
     """A pattern rests just above the spinodal and not below it, and is as deep as the average at the transition."""
@@ -72,13 +72,15 @@ def test_orthogonal_memories_split_where_a_pattern_appears(m):
     assert found == pytest.approx(potts_couplings(m).spinodal / 1.69, rel=3e-4)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.slow
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("factor", [1e-3, 0.5, 40.0])
 def test_the_split_scales_as_the_square_of_length(factor):
     memory = normal(5, 3, seed=4)
     assert splitting_beta(factor * memory) == pytest.approx(splitting_beta(memory) / factor**2, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_the_order_of_memories_and_the_axes_do_not_count():
     memory = normal(5, 3, seed=5)

@@ -57,6 +57,7 @@ def test_the_committed_record_is_complete_and_begins_with_the_runs_of_the_other(
         assert row["score"] == pytest.approx(run["score"], abs=3e-4)
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_stopped(tmp_path):
     target = tmp_path / "longer.json"
     script.main(["--quick", "--output", str(target)])

@@ -324,6 +324,7 @@ def test_the_script_makes_what_is_missing_and_no_run_twice(small, tmp_path, monk
 # The record
 
 
+@pytest.mark.slow
 @recorded
 def test_what_a_run_ended_with_fits_what_was_seen_before():
     """The end of its curve, on a tenth of the sentences; and its spread, which the deviation on sentences of nine words tells.

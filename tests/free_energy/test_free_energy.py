@@ -69,7 +69,7 @@ def test_a_positive_determinant_is_not_enough():
 # The solver
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @pytest.mark.parametrize("n", [32, 128, 256])
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float64, 1e-10), (torch.float32, 1e-5)], ids=str)
@@ -275,7 +275,7 @@ def of_z(solve):
     return lambda h: (solve(h).z.exp() * torch.arange(1, 5)).sum()
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @pytest.mark.parametrize("solver", ["saddle", "start at the solution", "one z"])
 def test_derivatives_are_right_where_no_value_can_be_seen(solver):

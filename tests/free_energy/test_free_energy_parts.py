@@ -132,7 +132,7 @@ def test_the_module_is_minus_the_derivative_of_its_free_energy(kind):
     close(mixer(x), alone, atol=1e-12)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("kind", ["free", "tanh", "softmax"])
 def test_with_one_multiplier_it_is_the_spherical_model(kind):
     """One z for each head and member; the response is minus the derivative of what is least at that z."""

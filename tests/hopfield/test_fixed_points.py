@@ -214,7 +214,7 @@ def test_two_opposite_memories_are_a_magnet(K, length, d, seed):
     assert energy / length == pytest.approx(-m * m / 2 - entropy / K, abs=1e-6)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("K", [0.3, 0.9, 0.99])
 def test_a_hot_magnet_has_no_magnetisation(K):
     found = find_fixed_points(ONE, torch.cat([ONE, -ONE]), beta=K)
@@ -260,7 +260,7 @@ def test_the_first_order_transition(n, length):
     assert weights.min().item() == pytest.approx(1 / (n * (n - 1)), abs=1e-6)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("n", [3, 5, 10, 24])
 def test_a_pattern_appears_and_the_average_gives_way(n):
     memory = orthogonal(n, n, 1.0)

@@ -62,6 +62,7 @@ def test_another_context_leaves_the_fixed_part_and_what_the_blind_know():
         close(part, alone, atol=1e-9)
 
 
+@pytest.mark.slow
 @SHARES
 def test_what_the_blind_know_is_an_average_over_contexts(share):
     """Over draws that the figure shows one by one, not those over which it averages: within three errors of a mean of 60."""

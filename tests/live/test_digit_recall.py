@@ -168,7 +168,7 @@ def ink(path, left):
     return written(state)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("settings", CASES)
 def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     figure = DigitRecall(**settings)

@@ -37,6 +37,7 @@ def couplings(edges, coupling):
     return J
 
 
+@pytest.mark.slow
 @given(states)
 def test_its_numbers_by_hand(state):
     """Messages as fields, one spin after another, and averages from the mean-field chapter's enumeration."""

@@ -51,7 +51,7 @@ def test_two_memories_split_at_the_magnets_critical_point():
     assert splitting_beta(moved) > 1.05 / 2.25
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("length", [0.7, 2.0])
 def test_three_memories_split_where_a_single_pattern_appears(length):
     """At 120 degrees they are a Potts model: a pattern appears before the average gives way."""
@@ -65,7 +65,7 @@ def test_three_memories_split_where_a_single_pattern_appears(length):
     assert found < 0.95 * gives_way
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("seed", range(4))
 def test_below_the_split_a_scan_of_the_whole_plane_finds_one_valley_and_above_it_two(seed):
     memory = normal(3 + 2 * seed, 2, seed=seed).clamp(-3, 3)
@@ -88,7 +88,7 @@ def test_memories_that_never_split_on_the_slider(memories):
     assert splitting_beta(memories) is None
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenes_are_what_the_modules_do(name):
     """The descent and its output are those of EnergyAttention with this map at its end."""
@@ -127,7 +127,7 @@ def test_rest_is_not_claimed_where_it_is_not_reached():
         assert critical.readout["sharing"] == [0]
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_still_picture_is_drawn_from_the_numbers(name):
     figure = Flatland(**SCENARIOS[name])

@@ -45,7 +45,7 @@ def test_the_recording_is_complete_and_what_the_script_asks_for():
     assert Path(memory_networks.RESULTS).stat().st_size < DATA
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @EVERY
 def test_what_was_measured_is_measured_again(number):
     net = RECORD["networks"][number]
@@ -56,7 +56,7 @@ def test_what_was_measured_is_measured_again(number):
     close(torch.tensor(again["looks"]), torch.tensor(net["measured"]["looks"]), atol=1e-4)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @EVERY
 def test_the_beginning_of_a_training_can_be_repeated(number):
     net = RECORD["networks"][number]
@@ -76,7 +76,7 @@ def test_all_seeds_are_there():
     assert [{key: row[key] for key in ("seed", "keep", "hops", "told")} for row in RECORD["seeds"]] == SEEDED
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @EVERY
 def test_the_first_seed_is_the_network_of_the_figure(number):
     """What was measured on it, and what 8 bits leave of that: so the numbers of all rows can be measured again."""
@@ -88,7 +88,7 @@ def test_the_first_seed_is_the_network_of_the_figure(number):
         close(torch.tensor(again[name]), torch.tensor(row[name]), atol=0.02)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("setting", SEEDED, ids=str)
 def test_the_beginning_of_a_seeded_training_can_be_repeated(setting):
     _, losses = memory_networks.trained(setting, 5, seed=setting["seed"])
@@ -119,7 +119,7 @@ def test_the_networks_are_those_of_the_page():
 # The figure's numbers
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @EVERY
 @pytest.mark.parametrize("hidden", [[], [0, 3, 9]])
 def test_readout_is_that_of_the_network(number, hidden):

@@ -156,6 +156,7 @@ def test_curves_of_a_string_are_its_thermometers():
         assert Mapper(string=1, step=4, beta=2**power).readout["U"] == pytest.approx(U, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_sample_is_read_between_the_records_betas():
     powers, curve = SENT["log2_betas"], unpacked(SENT["U"]).reshape(8, -1)
     targets = unpacked(SENT["target"]).reshape(8, -1)

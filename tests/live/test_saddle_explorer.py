@@ -57,7 +57,7 @@ def test_the_slope_at_a_point_is_what_is_missing_of_the_lengths(beta, J, b, take
     )
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @systems
 @pytest.mark.parametrize("rule", RULES)
 def test_a_descent_stays_inside_and_goes_down(beta, J, b, rule):
@@ -110,7 +110,7 @@ def test_the_printed_hessian_can_be_no_guide():
 # The still picture
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @systems
 def test_the_still_picture_is_drawn_from_the_same_numbers(beta, J, b):
     figure = SaddleExplorer(beta, J, fields=b)

@@ -84,7 +84,7 @@ def test_the_marked_key_has_the_correlation_and_its_score_the_moments(correlatio
 # The numbers
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("settings", CASES)
 def test_readout_against_definitions(settings):
     figure = ScoreLab(**settings)
@@ -140,7 +140,7 @@ def test_unscaled_attention_freezes_at_twice_the_logarithm_and_scaled_attention_
 # The still picture
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("settings", CASES)
 def test_the_still_picture_is_drawn_from_the_same_numbers(settings):
     figure = ScoreLab(**settings)

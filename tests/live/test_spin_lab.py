@@ -43,7 +43,7 @@ def states():
     return torch.tensor(list(itertools.product([-1.0, 1.0], repeat=10)), dtype=torch.float64)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @cases
 def test_the_exact_magnetisations_are_a_sum_over_all_states(kind, strength):
     figure, s = SpinLab(strength, kind, seed=2), states()
@@ -53,7 +53,7 @@ def test_the_exact_magnetisations_are_a_sum_over_all_states(kind, strength):
     assert figure.readout["exact"] == pytest.approx((weights @ s).tolist(), abs=1e-12)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @cases
 @pytest.mark.usefixtures("unchecked")
 def test_the_theories_solve_their_equations(kind, strength):

@@ -76,7 +76,7 @@ def test_what_the_page_says_of_it():
 # The still picture
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @systems
 def test_the_still_picture_is_drawn_from_the_same_numbers(kind, g, beta):
     figure = TokensAsFields(TOKENS, kind, strength=g, beta=beta)

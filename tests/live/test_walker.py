@@ -69,6 +69,7 @@ def test_the_thermometer_by_hand():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_one_walks_and_the_other_does_not():
     """Over a hundred permutations; both read two hops."""
@@ -92,6 +93,7 @@ def test_what_the_card_says_of_all_that_were_trained_is_in_the_records():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_heat_takes_the_walk_away_and_tied_values_keep_it_at_home():
     hot, warm, cold = (sum(Walker(image=i, steps=8, beta=b).readout["right"] for i in drawn(30)) for b in (0.25, 1.0, 4.0))
@@ -108,6 +110,7 @@ def returns(image):
     return hops
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_drawn_permutations_can_be_brought_home_by_the_one_that_walks():

@@ -136,7 +136,7 @@ def test_bessel_ratios_to_many_digits(d):
 
 
 @pytest.mark.parametrize("d", [2, 3, 16, pytest.param(1024, marks=pytest.mark.slow)])
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 def test_fields_of_every_size_have_finite_means_and_gradients(d):
     for size in (0.0, 1e-20, 1e-6, 1e-3, 1.0, 1e3, 1e6):
         for dtype in (torch.float32, torch.float64):
@@ -159,7 +159,7 @@ def test_many_dimensions_are_a_soft_rms_norm():
         assert (Spherical(d).mean(field) / limit - 1).abs().max() < bound
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @derivatives
 @pytest.mark.double
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_errors_shrink_as_the_expansions_in_the_coupling_say():
     assert powers[adaptive_tap] > 2.8
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @theories
 def test_it_solves_its_own_equations(theory):
     J, h = glasses(5, 9)
@@ -171,7 +171,7 @@ def test_reactions_of_vector_spins_differentiate(prior, how):
     assert gradcheck(solve, (upper, h[0].requires_grad_()), atol=1e-6, **how | {"fast_mode": True})
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @theories
 def test_a_system_does_not_depend_on_the_others(theory):
     J, h = glasses(4, 7)

@@ -33,7 +33,7 @@ CASES = [(Binary(), 0.8, 0.3), (Sparse(0.1), 0.5, 0.02), (Gaussian(), 0.7, 0.1)]
 
 @pytest.mark.parametrize(("prior", "delta", "noise"), CASES, ids=repr)
 @pytest.mark.parametrize(("n", "samples"), [(500, 40), pytest.param(2000, 10, marks=pytest.mark.whole)])
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 def test_its_error_is_the_predicted_one(prior, delta, noise, n, samples):
     """Within four standard errors of the mean, and what one signal differs from its size: 1/n relative."""
     A, y, x = problem(prior, n, delta, noise, samples)

@@ -152,7 +152,7 @@ def test_two_scores_by_quadrature_over_their_difference(sigma):
     close(exact(2, torch.tensor(sigma, dtype=torch.float64)), target, atol=1e-10)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize(
     ("count", "sigma", "draws"), [(3, 1.5, 40_000), (30, 3.0, 20_000), (300, 2.0, 4000), (3000, 4.5, 1000), (30_000, 6.0, 150)]
 )
@@ -171,7 +171,7 @@ def test_sampling_agrees_within_its_error_bars(count, sigma, draws):
     assert bool((off < 4).all()), off
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("count", [2, 50, 10**4])
 @derivatives
 @pytest.mark.double

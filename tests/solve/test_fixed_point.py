@@ -59,7 +59,7 @@ def test_a_sample_does_not_depend_on_who_else_is_in_the_batch(method):
             assert alone.converged
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @derivatives
 @methods
@@ -213,7 +213,7 @@ def test_transforms_and_compiling(method):
     close(slopes[1, 2], back, atol=1e-8)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @methods
 def test_where_no_value_can_be_seen_a_start_at_the_solution_knows_how_it_moves(method):
@@ -237,7 +237,7 @@ def test_where_no_value_can_be_seen_a_start_at_the_solution_knows_how_it_moves(m
     close(torch.func.grad(lambda o: (weights * slope(o, start, weights).cos()).sum())(offset), second, atol=1e-9)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @methods
 def test_derivatives_in_forward_mode_are_those_in_reverse(method):
@@ -257,7 +257,7 @@ def test_derivatives_in_forward_mode_are_those_in_reverse(method):
         close(torch.func.jvp(lambda o, start=start: solve(o, start), (offset,), (along,))[1], wanted, atol=1e-9)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.double
 @methods
 def test_a_solution_that_repels_is_not_left_where_no_value_can_be_seen(method):

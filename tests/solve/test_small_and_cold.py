@@ -32,7 +32,7 @@ def local_field(theory, m, j, n, field):
     return (n - 1) * j * m - V * m + field
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("field", [1e-5, 1e-12])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("theory", [naive_mean_field, tap, adaptive_tap])
@@ -98,7 +98,7 @@ def test_gaussian_spins_without_a_state_are_refused(solve):
     close(solve(everyone(0.2), torch.ones(5).double(), prior=Gaussian(1.0)).m, torch.full((5,), 5.0).double(), atol=1e-7)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("beta", [1.0, 100.0, 1e3, 1e4, 1e5, 1e6])
 def test_cold_spins_without_fields_reach_their_saddle_point(beta, dtype):
@@ -119,7 +119,7 @@ def test_three_frustrated_spins_at_low_temperature_stand_at_120_degrees():
     close(saddle_point(J, beta=1e6).overlaps[0, 1], torch.tensor(-0.5).double(), atol=1e-5)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0.5)
 @pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 1e-4), (torch.float64, 1e-9)])
 @pytest.mark.parametrize("beta", [1.0, 1e4, 1e6])
 def test_the_reaction_of_cold_spherical_spins(beta, dtype, atol):

@@ -33,6 +33,7 @@ def run(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "albert"])
 def test_a_page_and_a_table(run, tmp_path, name):
     code, said, _ = run(FOLDERS / name, "--tokens", "numbers.txt", "--mask-token", "16", "--csv", "heads.csv")
@@ -48,6 +49,7 @@ def test_a_page_and_a_table(run, tmp_path, name):
     assert ("exponent" in page) == (name == "albert")
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_what_is_left_out_is_said(run):
     code, said, _ = run(FOLDERS / "bert-bare", "--tokens", "numbers.txt", "--length", "5", "--out", "short.html")

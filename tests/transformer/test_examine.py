@@ -143,6 +143,7 @@ def test_ablation_is_what_changed_weights_cost(norm):
             close(exactly(next(rows).ablation), loss(other) - loss(made))
 
 
+@pytest.mark.slow
 def test_a_tied_head_is_ablated_at_one_step():
     """The last step alone: the steps before are those of the model, the last one is a block with changed weights."""
     made = model(tied=True, norm="after")
@@ -171,6 +172,7 @@ def test_a_loss_of_ones_own_and_none():
         assert all(row.ablation is None for row in none.heads)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_padding_counts_nowhere():
     """A text with padding behind it, and one beside it: the numbers of each alone, averaged as means over queries are."""
@@ -206,6 +208,7 @@ def test_exponent_of_a_linear_tied_block():
     assert found.table() == []
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_exponent_is_for_tied_blocks_and_does_not_see_padding():
     assert examine(model(), TOKENS).lyapunov is None
@@ -323,6 +326,7 @@ def test_table_and_file(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_page_needs_nothing_and_shows_what_was_read():
     found = examine(model(causal=True), TOKENS)
     page = found.page("A <model>")
@@ -343,6 +347,7 @@ def test_page_needs_nothing_and_shows_what_was_read():
     assert "Thermometer U" in examine(model(), TOKENS, RIGHT).page()
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_plot_has_a_map_for_each_instrument():
     import matplotlib.pyplot as plt
