@@ -6,7 +6,6 @@ so that nothing is singular at zero, and plain operations are all there is to di
 """
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import torch
@@ -33,62 +32,90 @@ def _debye_polynomials(most: int) -> tuple[tuple[float, ...], ...]:
 
 
 _DEBYE = _debye_polynomials(9)
+_TABLE = [
+    [[c * (-2.0 * j - k) ** times for k, row in enumerate(_DEBYE) for c in row[j : j + 1] or [0.0]] for j in range(10)]
+    for times in range(3)
+]
+"""Coefficients of ``q^j / s^k`` in Debye's series and after the operator ``-2 q d/dq - k``, once and twice: ``[3, j, k]``."""
 
 
 def ratio(order: float, x: Tensor) -> Tensor:
     """``I_{order+1}(z) / (z I_order(z))`` at ``x = z^2``: even, smooth, ``1 / (2 order + 2)`` at zero."""
-    return _descend(order, x)[0]
+    high, orders = _downwards(order)
+    found = _Debye(high, x, 2).ratio()
+    for mu in orders:
+        found = 1 / (2 * (mu + 1) + x * found)
+    return found
 
 
 def ratio_and_slope(order: float, x: Tensor) -> tuple[Tensor, Tensor]:
     """The same, and the derivative of ``I_{order+1}(z) / I_order(z)`` with respect to z."""
-    found, slope, _ = _descend(order, x)
+    high, orders = _downwards(order)
+    start = _Debye(high, x, 3)
+    found = start.ratio()
+    slope = start.slope(found)
+    for mu in orders:
+        found = 1 / (2 * (mu + 1) + x * found)
+        slope = found.square() * (2 * (mu + 1) - x * slope)
     return found, slope
 
 
 def log_bessel(order: float, x: Tensor) -> Tensor:
     """``ln (Gamma(order + 1) (2/z)^order I_order(z))`` at ``x = z^2``: zero at zero."""
-    return _descend(order, x)[2]
-
-
-def _descend(order: float, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Ratio, slope and logarithm, from a high order down, one order at a time."""
-    steps = max(0, int(_START - order) + 1)
-    found, slope, total = _debye(order + steps, x)
-    for mu in (order + k for k in reversed(range(steps))):
+    high, orders = _downwards(order)
+    start = _Debye(high, x, 2)
+    found, total = start.ratio(), start.logarithm()
+    for mu in orders:
         total = total + torch.log1p(x * found / (2 * (mu + 1)))
         found = 1 / (2 * (mu + 1) + x * found)
-        slope = found.square() * (2 * (mu + 1) - x * slope)
-    return found, slope, total
+    return total
 
 
-def _debye(mu: float, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The same three at a high order, from Debye's expansion and its derivatives."""
-    s = (mu * mu + x).sqrt()
-    q = (mu / s).square()
-    w = x / (s + mu)  # s - mu, without cancellation
-    # each term is P(q) / s^k; with respect to z its slope is z/s^2 times (-2 q P' - k P) / s^k, and so on once more
-    polynomials = ([_polynomial(_turned(row, k, times), q) for k, row in enumerate(_DEBYE)] for times in range(3))
-    series, first, second = (_polynomial(rows, 1 / s) for rows in polynomials)  # powers of s itself would overflow float32
-    start = sum(sum(row) / mu**k for k, row in enumerate(_DEBYE))
-    found = 1 / (mu + s) - 1 / (2 * s * s) + first / series / (s * s)
-    # slope of the ratio r = z * found: found + z * d(found)/dz, where z d/dz s^-2 = -2 x / s^4
-    bend = (second - first.square() / series) / series / (s * s)
-    slope = found + (x / (s * s)) * (-s / (mu + s).square() + 1 / (s * s) + bend - 2 * first / series / (s * s))
-    logarithm = w - mu * torch.log1p(w / (2 * mu)) - torch.log1p(w / mu) / 2 + series.log() - math.log(start)
-    a = mu + 1
-    small = x.clamp(max=1.0)  # where it is not used, it must not overflow either: the gradient would be zero times infinity
-    near = small * (1 / (4 * a) - small * (1 / (32 * a * a * (a + 1)) - small / (96 * a**3 * (a + 1) * (a + 2))))
-    return found, slope, torch.where(x < 1, near, logarithm)  # near zero the differences would cancel
+def _downwards(order: float) -> tuple[float, list[float]]:
+    """An order that is high enough for Debye's expansion, and those below it, down to the one that is asked for."""
+    steps = max(0, int(_START - order) + 1)
+    return order + steps, [order + k for k in reversed(range(steps))]
 
 
-def _turned(row: tuple[float, ...], k: int, times: int) -> tuple[float, ...]:
-    """Coefficients after the operator ``-2 q d/dq - k``, applied some times: each power of q has a factor of its own."""
-    return tuple(c * (-2.0 * power - k) ** times for power, c in enumerate(row))
+class _Debye:
+    """Debye's expansion at a high order mu.
+
+    Each of its terms is ``P(q) / s^k``, of ``s^2 = mu^2 + x`` and ``q = mu^2 / s^2``; with respect to z its slope is
+    ``z / s^2`` times ``(-2 q P' - k P) / s^k``, and so on once more.
+    """
+
+    def __init__(self, mu: float, x: Tensor, times: int) -> None:
+        self.mu, self.x, self.s = mu, x, (mu * mu + x).sqrt()
+        by_q = _powers((mu / self.s).square(), len(_DEBYE))
+        by_s = _powers(1 / self.s, len(_DEBYE))  # powers of s itself would overflow float32
+        table = torch.tensor(_TABLE[:times], dtype=x.dtype, device=x.device)
+        self.terms = ((by_q @ table.movedim(1, 0).flatten(1)).unflatten(-1, table.shape[::2]) * by_s.unsqueeze(-2)).sum(-1)
+
+    def ratio(self) -> Tensor:
+        """The ratio divided by z."""
+        mu, s, (series, first, *_) = self.mu, self.s, self.terms.unbind(-1)
+        return 1 / (mu + s) - 1 / (2 * s * s) + first / series / (s * s)
+
+    def slope(self, found: Tensor) -> Tensor:
+        """Of the ratio ``z * found``: found and ``z d(found)/dz``, where ``z d/dz s^-2 = -2 x / s^4``."""
+        mu, s, (series, first, second) = self.mu, self.s, self.terms.unbind(-1)
+        bend = (second - first.square() / series) / series / (s * s)
+        return found + (self.x / (s * s)) * (-s / (mu + s).square() + 1 / (s * s) + bend - 2 * first / series / (s * s))
+
+    def logarithm(self) -> Tensor:
+        """As :func:`log_bessel` gives it."""
+        mu, x, w = self.mu, self.x, self.x / (self.s + self.mu)  # s - mu, without cancellation
+        start = sum(sum(row) / mu**k for k, row in enumerate(_DEBYE))
+        value = w - mu * torch.log1p(w / (2 * mu)) - torch.log1p(w / mu) / 2 + self.terms[..., 0].log() - math.log(start)
+        a = mu + 1
+        small = x.clamp(max=1.0)  # where it is not used, it must not overflow either: the gradient would be zero times infinity
+        near = small * (1 / (4 * a) - small * (1 / (32 * a * a * (a + 1)) - small / (96 * a**3 * (a + 1) * (a + 2))))
+        return torch.where(x < 1, near, value)  # near zero the differences would cancel
 
 
-def _polynomial(row: Sequence[float | Tensor], q: Tensor) -> Tensor:
-    value = torch.zeros_like(q)
-    for c in reversed(row):
-        value = value * q + c
-    return value
+def _powers(number: Tensor, count: int) -> Tensor:
+    """Its powers from 0 on, ``[..., count]``."""
+    found = [torch.ones_like(number)]
+    for _ in range(1, count):
+        found.append(found[-1] * number)
+    return torch.stack(found, -1)
