@@ -11,6 +11,7 @@ from importlib.metadata import version as _version
 import attnlib.attention as _attention
 import attnlib.free_energy as _free_energy
 import attnlib.hopfield as _hopfield
+import attnlib.kinetic as _kinetic
 import attnlib.mean_field as _mean_field
 import attnlib.message_passing as _message_passing
 import attnlib.softmax as _softmax
@@ -21,6 +22,7 @@ from attnlib._core.values import no_value_checks
 from attnlib.attention import *
 from attnlib.free_energy import *
 from attnlib.hopfield import *
+from attnlib.kinetic import *
 from attnlib.mean_field import *
 from attnlib.message_passing import *
 from attnlib.softmax import *
@@ -40,4 +42,5 @@ __all__ += _hopfield.__all__
 __all__ += _mean_field.__all__
 __all__ += _free_energy.__all__
 __all__ += _message_passing.__all__
+__all__ += _kinetic.__all__
 __all__ += _transformer.__all__

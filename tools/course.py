@@ -27,6 +27,7 @@ ROOMS = (
     "mean_field",
     "free_energy",
     "message_passing",
+    "kinetic",
     "transformer",
     "course",
 )

@@ -40,9 +40,11 @@ class System:
     n: int
 
 
-def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> System:
+def check_system(
+    J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None, *, symmetric: bool = True, field_name: str = "h"
+) -> System:
     """Check couplings, fields and inverse temperature, and multiply them; raise as the public functions say."""
-    beta = check_couplings(J, h, beta, most)
+    beta = check_couplings(J, h, beta, most, symmetric=symmetric, field_name=field_name)
     n, batch, wide = J.shape[-1], tuple(J.shape[:-2]), widened(J)
     factor = beta.to(wide.dtype) if isinstance(beta, Tensor) else beta
     column = factor[..., None] if isinstance(factor, Tensor) else factor
@@ -50,12 +52,19 @@ def check_system(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = N
     matrix = column[..., None] if isinstance(column, Tensor) else column
     if isinstance(factor, Tensor) and factor.ndim:
         factor = factor.expand(batch)
+    if not symmetric:
+        return System(matrix * wide, column * field, factor, batch, n)
     couplings = matrix / 2 * (wide + wide.mT) if isinstance(matrix, Tensor) else (wide + wide.mT).mul_(matrix / 2)
     return System(couplings, column * field, factor, batch, n)
 
 
-def check_couplings(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None) -> Scalar:
-    """Check couplings, fields and inverse temperature, and return the last; raise as the public functions say."""
+def check_couplings(
+    J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None, *, symmetric: bool = True, field_name: str = "h"
+) -> Scalar:
+    """Check couplings, fields and inverse temperature, and return the last; raise as the public functions say.
+
+    Where they need not be ``symmetric``, spins may be coupled to themselves, too.
+    """
     check_floating(J=J)
     if J.ndim < 2 or J.shape[-1] != J.shape[-2] or J.shape[-1] == 0:
         raise ValueError(f"J has shape {tuple(J.shape)}; expected [*batch, n, n] with n >= 1")
@@ -64,19 +73,19 @@ def check_couplings(J: Tensor, h: Tensor | None, beta: Scalar, most: int | None 
         raise ValueError(f"J has shape {tuple(J.shape)}; expected at most {most} spins: there are 2 ** n states")
     (strong,) = check_finite(J=J)
     slack = 8 * torch.finfo(J.dtype).eps * strong
-    if J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
+    if symmetric and J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
         raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
-    if refuted(lambda: not J.diagonal(dim1=-2, dim2=-1).any()):
+    if symmetric and refuted(lambda: not J.diagonal(dim1=-2, dim2=-1).any()):
         raise ValueError("J couples a spin to itself; expected a zero diagonal")
     beta = check_beta(beta, like=J, shape=batch)
     if h is not None:
-        check_field("h", h, (*batch, n), J)
+        check_field(field_name, h, (*batch, n), J)
     limit = torch.finfo(torch.promote_types(J.dtype, torch.float32)).max ** 0.25
-    (fields,) = (0.0,) if h is None else check_finite(h=h)
-    for name, large in (("J", strong), ("h", fields)):
+    (fields,) = (0.0,) if h is None else check_finite(**{field_name: h})
+    for name, large in (("J", strong), (field_name, fields)):
         hot = large if isinstance(beta, Tensor) else large * max(beta, 1.0)
         if hot * n > limit:
             raise ValueError(f"{name} and beta are too large, up to {hot:.2g}; expected at most {limit / n:.2g}")
     if isinstance(beta, Tensor) and refuted(lambda: (beta.double() * (strong + fields) * n < limit).all()):
-        raise ValueError(f"beta is {beta}; expected numbers that keep beta times J and h below {limit / n:.2g}")
+        raise ValueError(f"beta is {beta}; expected numbers that keep beta times J and {field_name} below {limit / n:.2g}")
     return beta

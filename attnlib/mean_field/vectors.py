@@ -4,10 +4,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnlib._core.bessel import log_bessel, ratio, ratio_and_slope
 from attnlib._core.checks import check_count, check_floating, check_number
 from attnlib._core.numerics import inverse_of
 from attnlib._core.values import check_finite, check_result, refuted
-from attnlib.mean_field.bessel import log_bessel, ratio, ratio_and_slope
 from attnlib.mean_field.priors import Prior, Reaction
 
 

@@ -251,7 +251,7 @@ def places_without_a_device(path):
                 yield f"{path.name}:{node.lineno} torch.{node.func.attr}"
 
 
-CHAPTERS = ["softmax", "attention", "hopfield", "mean_field", "free_energy", "message_passing", "transformer"]
+CHAPTERS = ["softmax", "attention", "hopfield", "mean_field", "free_energy", "message_passing", "kinetic", "transformer"]
 
 
 @pytest.mark.parametrize("package", CHAPTERS)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
+from attnlib._core.bessel import log_bessel, ratio_and_slope
 from attnlib.mean_field import Binary, Gaussian, Prior, Spherical
-from attnlib.mean_field.bessel import log_bessel, ratio_and_slope
 
 fields = st.floats(-6, 6)
 

@@ -1,0 +1,178 @@
+"""Driven vector spins: the response of one against Bessel functions, moments against chapter 5 and against samples."""
+
+import math
+
+import pytest
+import torch
+from helpers.draw import close, normal
+from scipy.special import ive
+from torch.autograd import gradcheck, gradgradcheck
+
+from attnlib import ConvergenceError, saddle_point
+from attnlib.kinetic import moments_step, stationary_moments, vector_response
+
+
+def couplings(n, seed=0, size=0.5):
+    return size * normal(n, n, seed=seed) / math.sqrt(n)
+
+
+@pytest.mark.parametrize("d", [2, 3, 16, 64])
+@pytest.mark.parametrize("beta", [0.3, 1.0, 4.0])
+def test_the_exact_response_is_a_ratio_of_bessel_functions(d, beta):
+    h = normal(6, d) * torch.logspace(-2, 1, 6, dtype=torch.float64)[:, None]
+    length = h.norm(dim=-1, keepdim=True)
+    z = (beta * math.sqrt(d) * length).numpy()
+    ratio = torch.from_numpy(ive(d / 2, z) / ive(d / 2 - 1, z))
+    close(vector_response(h, beta=beta), math.sqrt(d) * ratio * h / length, atol=1e-12)
+
+
+def test_square_roots_are_near_and_all_end_as_rms_norm():
+    """The bound at the half is off by .09 / d at most, that of many components by .25 / d; cold, each is h over its size."""
+    for d in (8, 64, 512):
+        h = torch.linspace(0.02, 10, 500, dtype=torch.float64)[:, None, None].expand(500, 1, d)
+        exact = vector_response(h)
+        for gain, most in (("half", 0.095), ("limit", 0.25)):
+            off = ((vector_response(h, gain=gain) - exact).norm(dim=-1) / exact.norm(dim=-1)).max()
+            assert 0.8 * most < off * d < most
+    h = normal(4, 16)
+    for gain in ("exact", "half", "limit"):
+        far = [
+            (vector_response(h, beta=beta, gain=gain) - torch.nn.functional.rms_norm(h, (16,))).abs().max()
+            for beta in (1e3, 1e4)
+        ]
+        assert far[0] < 5e-3
+        assert 9 < far[0] / far[1] < 11  # falls as 1 / beta
+
+
+def test_symmetric_couplings_rest_at_the_saddle_point_of_the_doubled_graph():
+    """Chapter 5 solves 12 spins of two times; z is one over the gain, its response the covariances, delayed ones included."""
+    J, x = couplings(6), 0.3 * normal(6, 5, seed=1)
+    J = (J + J.mT) / 2 + 0.1 * torch.eye(6)
+    found = stationary_moments(J, x, beta=1.1, gain="limit", tolerance=1e-14)
+    zero = torch.zeros(6, 6).double()
+    doubled = torch.cat([torch.cat([zero, J], -1), torch.cat([J, zero], -1)])
+    saddle = saddle_point(doubled, torch.cat([x, x]), beta=1.1)
+    close(found.m, saddle.m[:6], atol=1e-10)
+    close(found.C[0], saddle.chi[:6, :6], atol=1e-10)
+    close(found.C[1], saddle.chi[6:, :6], atol=1e-10)
+    close((x + J @ found.m) / found.m, saddle.z[:6, None].expand(6, 5), atol=1e-9)
+    close(found.entropy_production, torch.tensor(0.0).double(), atol=1e-12)
+
+
+def drawn(h, beta, generator):
+    """A vector spin in a field, from the cosine's density on a fine lattice, and a direction across it."""
+    d = h.shape[-1]
+    length = h.norm(dim=-1, keepdim=True)
+    grid = torch.linspace(-1, 1, 4003, dtype=torch.float64)[1:-1]
+    logs = beta * math.sqrt(d) * length * grid + (d - 3) / 2 * torch.log1p(-grid.square())
+    place = torch.multinomial(logs.softmax(-1).flatten(0, -2), 1, generator=generator).view(length.shape)
+    cosine = grid[place] + (torch.rand(place.shape, generator=generator, dtype=torch.float64) - 0.5) * (grid[1] - grid[0])
+    across = torch.randn(h.shape, generator=generator, dtype=torch.float64)
+    unit = h / length
+    across = across - (across * unit).sum(-1, keepdim=True) * unit
+    across = across / across.norm(dim=-1, keepdim=True)
+    return math.sqrt(d) * (cosine * unit + (1 - cosine.square()).clamp(min=0).sqrt() * across)
+
+
+@pytest.mark.slow
+def test_moments_against_samples_err_less_the_more_components_there_are():
+    """Four spins, couplings of no symmetry: four times as many components, about a quarter of the error in covariances."""
+    J, off = 1.5 * couplings(4, size=1.0), []
+    for d in (4, 16):
+        generator = torch.Generator().manual_seed(d)
+        x = 0.3 * normal(4, 1, seed=1).expand(4, d)
+        s = torch.randn(1500, 4, d, generator=generator, dtype=torch.float64)
+        s = math.sqrt(d) * s / s.norm(dim=-1, keepdim=True)
+        sums = [0.0, 0.0]
+        for step in range(140):
+            before, s = s, drawn(x + J @ s, 1.0, generator)
+            if step >= 20:
+                sums = [sums[0] + s.mean(0), sums[1] + (s @ before.mT).mean(0) / d]
+        m = sums[0] / 120
+        delayed = sums[1] / 120 - m @ m.mT / d
+        found = stationary_moments(J, x, gain="half")
+        off.append((found.C[1] - delayed).norm() / delayed.norm())
+    assert off[1] < off[0] / 2
+    assert off[1] < 0.03
+
+
+def test_at_rest_it_solves_its_equations():
+    J, x, beta = couplings(5), 0.4 * normal(5, 3, seed=1), 0.9
+    for gain in ("exact", "half", "limit"):
+        found = stationary_moments(J, x, beta=beta, gain=gain, tolerance=1e-14)
+        after, covariance, delayed = moments_step(found.m, found.C[0], J, x, beta=beta, gain=gain)
+        close(after, found.m, atol=1e-12)
+        close(covariance, found.C[0], atol=1e-12)
+        close(delayed, found.C[1], atol=1e-12)
+        gains = (found.m / (x + J @ found.m))[:, 0]
+        close(torch.linalg.solve(torch.diag(1 / gains) - J, x), found.m, atol=1e-11)
+        close(found.C[0].diagonal(), 1 - found.m.square().mean(-1), atol=1e-12)
+        flow = beta * ((J - J.mT) * found.C[1]).sum()
+        close(found.entropy_production, flow, atol=1e-12)
+        assert flow > 0
+
+
+def test_one_step_from_definite_spins_is_the_response():
+    """Whatever the couplings: nothing fluctuates yet. Then the covariance is what the length leaves."""
+    J, x = couplings(4), normal(4, 8, seed=1)
+    s = normal(4, 8, seed=2)
+    s = math.sqrt(8) * s / s.norm(dim=-1, keepdim=True)
+    after, covariance, delayed = moments_step(s, torch.zeros(4, 4).double(), J, x, beta=1.2, gain="exact")
+    close(after, vector_response(x + J @ s, beta=1.2), atol=1e-13)
+    close(covariance, torch.diag(1 - after.square().mean(-1)), atol=1e-13)
+    assert not delayed.any()
+
+
+def test_attention_without_drive_ends_in_a_consensus():
+    """Softmax couplings above beta 1: one state with no mean, whose spins agree up to 1 / beta, however long it takes."""
+    J = normal(64, 64).softmax(-1)
+    found = stationary_moments(J, torch.zeros(64, 2).double(), beta=2.0, gain="limit", max_steps=5000)
+    apart = ~torch.eye(64, dtype=torch.bool)
+    assert not found.m.any()
+    assert ((found.C[0][apart] - 0.5).abs() < 0.05 * 0.5).all()
+    gains = 1 / (found.C[1].diagonal() / (J @ found.C[0]).diagonal())
+    slow = 1 - torch.linalg.eigvals(J / gains[:, None]).abs().max()
+    assert abs(slow * 2 * 64 * (2.0 - 1) - 1) < 0.05
+
+
+@pytest.mark.parametrize("gain", ["exact", "half", "limit"])
+@pytest.mark.double
+def test_it_differentiates(gain):
+    J, x = couplings(3), 0.4 * normal(3, 2, seed=1)
+    m, C = 0.3 * normal(3, 2, seed=2), torch.eye(3).double() * 0.9 + 0.05
+    tensors = [one.requires_grad_() for one in (m, C, J, x)]
+
+    def step(m, C, J, x):
+        return moments_step(m, (C + C.mT) / 2, J, x, beta=0.9, gain=gain)
+
+    assert gradcheck(step, tensors)
+    assert gradgradcheck(step, tensors)
+
+    def rest(J, x):
+        found = stationary_moments(J, x, beta=0.9, gain=gain, tolerance=1e-13)
+        return found.m, found.C, found.entropy_production
+
+    assert gradcheck(rest, tensors[2:], atol=1e-6)
+    assert gradgradcheck(lambda h: vector_response(h, beta=0.9, gain=gain), (normal(2, 3).requires_grad_(),))
+
+
+def test_strong_couplings_of_both_signs_may_not_come_to_rest():
+    with pytest.raises(ConvergenceError, match="did not converge"):
+        stationary_moments(6 * couplings(12, size=1.0), 0.5 * normal(12, 2, seed=1), beta=5.0, max_steps=300)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_refused():
+    J, x = torch.eye(3), torch.zeros(3, 2)
+    for call, message in (
+        (lambda: vector_response(torch.zeros(3)), r"h has shape \(3,\)"),
+        (lambda: vector_response(x, gain="best"), "gain is"),
+        (lambda: vector_response(torch.zeros(3, 1)), "the last axis of h is 1"),
+        (lambda: moments_step(torch.zeros(4, 2), J, J), "m has shape"),
+        (lambda: moments_step(x, torch.eye(2), J), "C has shape"),
+        (lambda: stationary_moments(J, torch.zeros(4, 2)), "x has shape"),
+        (lambda: stationary_moments(J, x, start=torch.zeros(2, 2)), "start has shape"),
+        (lambda: stationary_moments(J, x, beta=0), "beta is 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
