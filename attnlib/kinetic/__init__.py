@@ -1,8 +1,10 @@
 """Beyond equilibrium: spins that are driven, whose couplings need not be symmetric (chapter 8)."""
 
 from attnlib.kinetic.closures import Closure, closure_step, stationary_closure
-from attnlib.kinetic.exact import Updates, exact_kinetic, exact_response, peretto_law, spin_states, transition_matrix
-from attnlib.kinetic.films import damage, film, from_the_past, ordered_sweep
+from attnlib.kinetic.damage import damage
+from attnlib.kinetic.exact import exact_kinetic, exact_response, peretto_law
+from attnlib.kinetic.films import film, from_the_past, ordered_sweep
+from attnlib.kinetic.moves import Updates, spin_states, transition_matrix
 from attnlib.kinetic.records import ClosureRecord, KineticRecord, MomentsRecord
 from attnlib.kinetic.vectors import Gain, moments_step, stationary_moments, vector_response
 

@@ -10,8 +10,9 @@ from torch import Tensor
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_field
 from attnlib._core.convergence import OnFailure, check_solver
-from attnlib._core.systems import System, check_system
+from attnlib._core.systems import System
 from attnlib._core.values import check_result
+from attnlib.kinetic.given import check_beside, check_state, checked
 from attnlib.kinetic.records import ClosureRecord
 from attnlib.solve import fixed_point
 
@@ -68,9 +69,8 @@ def closure_step(
     tensor([0.4621, 0.0000])
     """
     check_choice("closure", closure, ("naive", "tap", "gaussian", "correlated"))
-    system = check_system(J, x, beta, symmetric=False, field_name="x")
-    check_field("m", m, (*system.batch, system.n), J)
-    check_field("C", C, (*system.batch, system.n, system.n), J)
+    system = checked(J, x, beta)
+    check_state(J, {"m": tuple(J.shape[:-1]), "C": tuple(J.shape)}, m=m, C=C)
     with working(J):
         wide = system.couplings.dtype
         after, covariance, delayed = _step(system, m.to(wide), C.to(wide), closure)
@@ -112,12 +112,14 @@ def stationary_closure(
 
     >>> found = stationary_closure(torch.tensor([[0.0, 0.5], [-0.5, 0.0]]), torch.tensor([0.3, 0.0]))
     >>> found.m, found.entropy_production
-    (tensor([ 0.2532, -0.1192]), tensor(0.8202))
+    (tensor([ 0.2095, -0.0870]), tensor(0.7897))
     """
     check_choice("closure", closure, ("naive", "tap", "gaussian", "correlated"))
-    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=torch.finfo(J.dtype).eps ** (2 / 3))
-    system = check_system(J, x, beta, symmetric=False, field_name="x")
+    system = checked(J, x, beta)
+    eps = torch.finfo(system.couplings.dtype).eps
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=eps ** (2 / 3))
     if start is not None:
+        check_beside(J, start=start)
         check_field("start", start, (*system.batch, system.n), J)
     n = system.n
     with working(J):
@@ -141,8 +143,8 @@ def stationary_closure(
         delayed = _step(system, m, C, closure)[2]
         produced = ((system.couplings - system.couplings.mT) * delayed).sum((-2, -1))
     both = torch.stack([C, delayed], -3)
-    parts = [check_result(one.to(J.dtype), "J, x or beta are") for one in (m, both, produced, found.residual)]
-    return ClosureRecord(*parts, found.iterations, found.converged)
+    m, both, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in (m, both, produced))
+    return ClosureRecord(m, both, produced, found.residual.to(J.dtype), found.iterations, found.converged)
 
 
 def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
@@ -152,8 +154,7 @@ def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
     g = system.fields + (J @ m.unsqueeze(-1))[..., 0]
     told = J @ C
     if closure == "naive":
-        after = g.tanh()
-        gain = 1 - after.square()
+        after, gain = g.tanh(), steepness(g)
     else:
         alone = (J.square() @ (1 - m.square()).unsqueeze(-1))[..., 0]
         width = (told * J).sum(-1).clamp(min=0.0) if closure == "correlated" else alone
@@ -175,24 +176,30 @@ def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
     z = torch.linspace(-REACH, REACH, NODES, dtype=g.dtype, device=g.device)
     weights = (-z.square() / 2).exp()
     weights = weights / weights.sum()
-    value = (g.unsqueeze(-1) + torch.where(small, 1.0, width).sqrt().unsqueeze(-1) * z).tanh()
-    t = g.tanh()
-    near = [
-        sum(_polynomial(_SLOPES[2 * k + odd], t) * (width / 2) ** k / math.factorial(k) for k in range(4)) for odd in (0, 1)
-    ]
-    return torch.where(small, near[0], value @ weights), torch.where(small, near[1], (1 - value.square()) @ weights)
+    spread = torch.where(small, 1.0, width).sqrt().unsqueeze(-1) * z
+    t, first = g.tanh(), steepness(g)
+    near = [first * sum(_polynomial(_BENDS[2 * k + odd], t) * (width / 2) ** k / math.factorial(k) for k in range(1 - odd, 4))
+            for odd in (0, 1)]  # fmt: skip
+    slope = torch.where(small, near[1], steepness(g.unsqueeze(-1) + spread) @ weights)
+    return torch.where(small, t + near[0], (g.unsqueeze(-1) + spread).tanh() @ weights), slope
 
 
-def _slopes(most: int) -> list[list[float]]:
-    """Derivatives of ``tanh`` as polynomials of its value t: by g each is its derivative by t, times ``1 - t^2``."""
-    rows = [[0.0, 1.0]]
-    for _ in range(most):
-        by_t = [power * c for power, c in enumerate(rows[-1])][1:]
-        rows.append([a - b for a, b in zip([*by_t, 0.0, 0.0], [0.0, 0.0, *by_t], strict=True)])
+def steepness(g: Tensor) -> Tensor:
+    """``1 / cosh^2``, with its relative precision kept where ``tanh`` is one."""
+    decay = torch.exp(-2 * g.abs())
+    return 4 * decay / (1 + decay).square()
+
+
+def _bends(most: int) -> list[list[float]]:
+    """Derivatives of ``t = tanh g`` by g, over the first one, as polynomials of t: each is the slope by t of the last."""
+    rows = [[], [1.0]]
+    for _ in range(most - 1):
+        whole = [a - b for a, b in zip([*rows[-1], 0.0, 0.0], [0.0, 0.0, *rows[-1]], strict=True)]  # times 1 - t^2
+        rows.append([power * c for power, c in enumerate(whole)][1:])
     return rows
 
 
-_SLOPES = _slopes(7)
+_BENDS = _bends(7)
 
 
 def _polynomial(row: list[float], t: Tensor) -> Tensor:
@@ -214,5 +221,5 @@ def _reacted(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
     for _ in range(2):
         value = (g - width * m).tanh()
         m = m - (m - value) / (1 + width * (1 - value.square()))
-    slope = 1 - m.square()
+    slope = steepness(g - width * m)
     return m, slope / (1 + width * slope)

@@ -1,16 +1,14 @@
 """Films of driven spins: sampled steps, films that share their noise, and exact samples of the stationary law."""
 
-import math
-
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from attnlib._core.autocast import working
-from attnlib._core.checks import check_count, check_flag, check_floating, check_generator, check_number, check_tensors
-from attnlib._core.systems import System, check_system
+from attnlib._core.checks import check_count, check_flag, check_floating, check_generator, check_number
+from attnlib._core.systems import System
 from attnlib._core.values import check_signs, check_visible, refuted
+from attnlib.kinetic.given import check_beside, checked
 
 
 def film(
@@ -50,12 +48,12 @@ def film(
     >>> frames[2]
     tensor([ 1., -1.,  1.])
     """
-    system = _checked(J, x, beta)
+    system = _one(J, x, beta)
     steps = check_count("steps", steps)
     check_flag(shared=shared)
     check_generator(generator, J)
     with torch.no_grad(), working(J):
-        s = _started(system, start, generator)
+        s = _started(J, system, start, generator)
         frames = [s]
         for _ in range(steps):
             s = _moved(system, s, _noise(system, s.shape[-1:] if shared else s.shape, generator))
@@ -101,7 +99,7 @@ def from_the_past(
     >>> drawn.mean().abs() < 0.03, back.min()
     (tensor(True), tensor(1))
     """
-    system = _checked(J, x, beta)
+    system = _one(J, x, beta)
     samples, most = check_count("samples", samples), check_count("most", most)
     check_generator(generator, J)
     if refuted(lambda: (J >= 0).all()):
@@ -158,7 +156,7 @@ def ordered_sweep(
     >>> (drawn[:, 0] == drawn[:, 1]).all()
     tensor(True)
     """
-    system = _checked(J, x, beta)
+    system = _one(J, x, beta)
     samples = check_count("samples", samples)
     check_generator(generator, J)
     if refuted(lambda: not J.triu().any()):
@@ -172,67 +170,23 @@ def ordered_sweep(
         return s.to(J.dtype)
 
 
-def damage(gain: float | int, *, nodes: int = 128) -> float:
-    r"""How far apart two films with shared noise stay, for independent couplings of many spins and no drive.
-
-    .. math:: d = \tfrac12\, \mathbb{E}\, |\tanh h - \tanh h'|, \qquad
-        h, h' \sim \mathcal{N}(0, g^2), \quad \mathrm{corr}(h, h') = 1 - 2 d
-
-    d is the share of spins that differ. It is never zero: the law of the spins forgets where it began, two films do not.
-
-    Args:
-        gain: ``g``, beta times the root mean square of a spin's field: of couplings of variance ``J^2 / n``, beta J. Above 0.
-        nodes: of the rule of Gauss and Legendre, for each of two integrals; default 128.
-
-    Returns:
-        The share, between 0 and one half.
-
-    Raises:
-        ValueError: a gain that is not above 0, or too few nodes.
-
-    Source: Derrida 1987.
-
-    >>> round(damage(1.0), 4)
-    0.2463
-    """
-    gain, nodes = check_number("gain", gain, above=0), check_count("nodes", nodes, least=2)
-    low, high = 0.0, 0.5
-    for _ in range(60):  # the map goes from 0 with an infinite slope to one half, concave: above d before, below it after
-        middle = (low + high) / 2
-        low, high = (middle, high) if _apart(middle, gain, nodes) > middle else (low, middle)
-    return (low + high) / 2
-
-
-def _apart(share: float, gain: float, nodes: int) -> float:
-    """The right side of the equation of :func:`damage`, over the sum and the (positive) difference of the two fields."""
-    places, weights = np.polynomial.legendre.leggauss(nodes)
-    widest = 9.0
-    a, b = widest * places[:, None], widest * (1 + places) / 2
-    density = np.exp(-(a**2 + b**2) / 2) / (2 * math.pi)
-    alike, unlike = gain * math.sqrt(1 - share) * a, gain * math.sqrt(share) * b
-    gaps = np.tanh(alike + unlike) - np.tanh(alike - unlike)
-    return float((widest * weights) @ (density * gaps) @ (widest / 2 * weights))  # twice the half, halved
-
-
-def _checked(J: Tensor, x: Tensor | None, beta: float | int) -> System:
+def _one(J: Tensor, x: Tensor | None, beta: float | int) -> System:
     """Couplings without batch axes, and a number for beta."""
     check_floating(J=J)
     check_visible(J=J)
     beta = check_number("beta", beta, above=0)
     if J.ndim > 2:
         raise ValueError(f"J has shape {tuple(J.shape)}; expected [n, n]: films are of one system")
-    return check_system(J, x, beta, symmetric=False, field_name="x")
+    return checked(J, x, beta)
 
 
-def _started(system: System, start: Tensor | None, generator: torch.Generator | None) -> Tensor:
+def _started(J: Tensor, system: System, start: Tensor | None, generator: torch.Generator | None) -> Tensor:
     """The first frame: as given, or drawn."""
     if start is None:
         return _turned(torch.zeros_like(system.fields), _noise(system, (system.n,), generator))
-    check_tensors(start=start)
+    check_beside(J, start=start)
     if start.ndim < 1 or start.shape[-1] != system.n:
         raise ValueError(f"start has shape {tuple(start.shape)}; expected [*films, {system.n}]")
-    if start.device != system.fields.device or not start.is_floating_point():
-        raise ValueError(f"start is {start.dtype} on {start.device}; expected real numbers on {system.fields.device}")
     check_signs("start", start)
     return start.to(system.fields.dtype)
 

@@ -8,11 +8,12 @@ from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.bessel import ratio
-from attnlib._core.checks import Scalar, check_beta, check_choice, check_count, check_field, check_floating
+from attnlib._core.checks import Scalar, check_beta, check_choice, check_field, check_floating
 from attnlib._core.convergence import OnFailure, check_solver
 from attnlib._core.numerics import widened
-from attnlib._core.systems import System, check_system
+from attnlib._core.systems import System
 from attnlib._core.values import check_finite, check_result
+from attnlib.kinetic.given import check_beside, check_state, checked
 from attnlib.kinetic.records import MomentsRecord
 from attnlib.solve import fixed_point
 
@@ -50,10 +51,9 @@ def vector_response(h: Float[Tensor, "*batch n d"], *, beta: Scalar = 1.0, gain:
     """
     check_choice("gain", gain, ("limit", "half", "exact"))
     check_floating(h=h)
-    if h.ndim < 2 or h.shape[-1] == 0:
-        raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, n, d] with d >= 1")
-    if gain == "exact":
-        check_count("the last axis of h", h.shape[-1], least=2)
+    least = 2 if gain == "exact" else 1
+    if h.ndim < 2 or h.shape[-1] < least:
+        raise ValueError(f"h has shape {tuple(h.shape)}; expected [*batch, n, d] with d >= {least}")
     beta = check_beta(beta, like=h, shape=tuple(h.shape[:-2]))
     check_finite(h=h)
     with working(h):
@@ -99,11 +99,10 @@ def moments_step(
 
     >>> zero = torch.zeros(1, 1)
     >>> moments_step(torch.zeros(1, 2), zero, zero, torch.tensor([[3.0, 4.0]]))[0]
-    tensor([[0.7513, 1.0017]])
+    tensor([[0.7764, 1.0351]])
     """
-    system, drive = _checked(m, J, x, beta, gain)
-    check_field("m", m, (*system.batch, system.n, m.shape[-1]), J)
-    check_field("C", C, (*system.batch, system.n, system.n), J)
+    system, drive = _checked("m", m, J, x, beta, gain)
+    check_state(J, {"C": tuple(J.shape)}, C=C)
     with working(J):
         wide = system.couplings.dtype
         found = _step(system, m.to(wide), C.to(wide), drive, gain)
@@ -147,15 +146,16 @@ def stationary_moments(
 
     >>> J = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
     >>> found = stationary_moments(J, torch.zeros(2, 4), beta=0.5, gain="limit")
-    >>> found.C[0, 0, 1]
-    tensor(0.2222)
+    >>> found.C[1, 0, 1]
+    tensor(0.4142)
     """
-    check_floating(x=x)
-    system, drive = _checked(x, J, x, beta, gain)
+    system, drive = _checked("x", x, J, x, beta, gain)
     n, d = system.n, x.shape[-1]
     if start is not None:
+        check_beside(J, start=start)
         check_field("start", start, (*system.batch, n, d), J)
-    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=torch.finfo(J.dtype).eps ** (2 / 3))
+    eps = torch.finfo(system.couplings.dtype).eps
+    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=eps ** (2 / 3))
     with working(J):
         wide = system.couplings.dtype
         zero = system.couplings.new_zeros(*system.batch, n, n)
@@ -185,23 +185,25 @@ def stationary_moments(
         m, C = both(found.solution)
         delayed = _step(system, m, C, drive, gain)[2]
         produced = ((system.couplings - system.couplings.mT) * delayed).sum((-2, -1))
-    parts = [check_result(one.to(J.dtype), "J, x or beta are") for one in (m, torch.stack([C, delayed], -3), produced)]
-    return MomentsRecord(*parts, found.residual.to(J.dtype), found.iterations, found.converged)
+    found_now = (m, torch.stack([C, delayed], -3), produced)
+    m, both_times, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in found_now)
+    return MomentsRecord(m, both_times, produced, found.residual.to(J.dtype), found.iterations, found.converged)
 
 
-def _checked(m: Tensor, J: Tensor, x: Tensor | None, beta: Scalar, gain: Gain) -> tuple[System, Tensor]:
-    """The system without its drive, and the drive ``[*batch, n, d]``, with beta multiplied in."""
+def _checked(name: str, rows: Tensor, J: Tensor, x: Tensor | None, beta: Scalar, gain: Gain) -> tuple[System, Tensor]:
+    """The system without its drive, and the drive ``[*batch, n, d]``, with beta multiplied in; d is that of the rows."""
     check_choice("gain", gain, ("limit", "half", "exact"))
-    check_floating(m=m)
-    system = check_system(J, None, beta, symmetric=False)
-    if m.ndim < 2 or m.shape[-1] == 0:
-        raise ValueError(f"means or drive have shape {tuple(m.shape)}; expected [*batch, n, d] with d >= 1")
-    d = m.shape[-1]
-    if gain == "exact":
-        check_count("the number of components", d, least=2)
+    check_floating(**{name: rows})
+    least = 2 if gain == "exact" else 1
+    if rows.ndim < 2 or rows.shape[-1] < least:
+        raise ValueError(f"{name} has shape {tuple(rows.shape)}; expected [*batch, n, d] with d >= {least}")
+    d = rows.shape[-1]
+    system = checked(J, None, beta)
+    check_state(J, {name: (*J.shape[:-1], d)}, **{name: rows})
     shape = (*system.batch, system.n, d)
     if x is None:
         return system, system.couplings.new_zeros(shape)
+    check_beside(J, x=x)
     check_field("x", x, shape, J)
     factor = system.beta[..., None, None] if isinstance(system.beta, Tensor) and system.beta.ndim else system.beta
     return system, factor * widened(x).expand(shape)

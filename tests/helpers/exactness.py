@@ -21,7 +21,18 @@ from attnlib import ConvergenceError
 MAY_CHANGE = {"teach": {"model"}, "teach_labels": {"model"}, "MeanFieldAttention.stabilise": {"module"}}
 """What a function says it changes."""
 
-RANDOM = {"hopfield_sample", "heat_bath", "vector_heat_bath", "find_beliefs", "train_one", "compare"}
+RANDOM = {
+    "hopfield_sample",
+    "heat_bath",
+    "vector_heat_bath",
+    "vector_film",
+    "film",
+    "from_the_past",
+    "ordered_sweep",
+    "find_beliefs",
+    "train_one",
+    "compare",
+}
 RANDOM |= {f"Comparison.{name}" for name in ("standing", "difference", "best", "rows")}
 RANDOM |= {"examine", "Examination.page"}
 """What draws other numbers in another dtype, or takes differences of numbers that nearly agree: only finite."""

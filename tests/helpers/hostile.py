@@ -33,6 +33,8 @@ ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", 
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
 ALWAYS |= {"lyapunov_exponent": ("steps", "burn_in")}
+ALWAYS |= dict.fromkeys(("closure_step", "stationary_closure", "moments_step", "stationary_moments"), ("x",))
+ALWAYS |= {"vector_film": ("films", "steps", "burn_in")}
 ALWAYS |= {"compare": ("rates", "seeds", "fresh_seeds", "steps", "batch", "test", "progress")}
 ALWAYS |= {"LanguageModel": ("readout",), "examine": ("progress",)}
 ALWAYS |= {"train_one": ("steps", "batch", "test")}
@@ -422,6 +424,16 @@ def _glass(about: SimpleNamespace) -> Tensor:
     return (drawn - torch.diag_embed(drawn.diagonal(dim1=-2, dim2=-1))).to(about.world.dtype)
 
 
+def _driven(about: SimpleNamespace) -> Tensor:
+    """Couplings of no symmetry between n spins, so weak that closures come to rest."""
+    return (0.3 * _draw(about, *about.world.batch, "n", "n").double() * about.world.scale).to(about.world.dtype)
+
+
+def _one_driven(about: SimpleNamespace) -> Tensor:
+    """The same of one system, positive and each spin by those before it: what any film takes."""
+    return (0.3 * _draw(about, "n", "n").abs().tril(-1).double() * about.world.scale).to(about.world.dtype)
+
+
 def _pairs(about: SimpleNamespace) -> Tensor:
     rows = _draw(about, *about.world.batch, "n", "d").double()
     return (rows @ rows.mT).to(about.world.dtype)
@@ -595,6 +607,11 @@ VECTORS = ("saddle_potential", "saddle_gradient", "saddle_hessian", "saddle_poin
 VECTORS += ("response_tensor", "vector_heat_bath", "spherical_point", "semidefinite_bound")
 """Functions of couplings between vector spins; most take fields too."""
 
+FILMS = ("film", "from_the_past", "ordered_sweep")
+DRIVEN = ("transition_matrix", "exact_kinetic", "exact_response", "closure_step", "stationary_closure")
+VECTORS_DRIVEN = ("moments_step", "stationary_moments", "vector_film")
+"""Functions of couplings between driven spins: of one system, of many, of vector spins."""
+
 RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "J": _couplings,
     "h": lambda about: _draw(about, "d"),
@@ -604,6 +621,23 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     **dict.fromkeys((f"{name}.J" for name in VECTORS), _glass),
     **dict.fromkeys((f"{name}.h" for name in VECTORS), lambda about: _draw(about, *about.world.batch, "n", "d")),
     **dict.fromkeys((f"{name}.z" for name in VECTORS), lambda about: 4 + _draw(about, "n").abs()),
+    **dict.fromkeys((f"{name}.J" for name in FILMS), _one_driven),
+    **dict.fromkeys((f"{name}.J" for name in (*DRIVEN, *VECTORS_DRIVEN)), _driven),
+    "peretto_law.J": _glass,
+    **dict.fromkeys((f"{name}.x" for name in (*FILMS, *DRIVEN, "peretto_law")), lambda about: _draw(about, "n")),
+    **dict.fromkeys((f"{name}.x" for name in VECTORS_DRIVEN), lambda about: _draw(about, *about.world.batch, "n", "d")),
+    "film.start": lambda about: _draw(about, 2, "n").sign(),
+    "closure_step.m": lambda about: 0.3 * _draw(about, *about.world.batch, "n"),
+    "stationary_closure.start": lambda about: 0.3 * _draw(about, "n"),
+    "moments_step.m": lambda about: 0.3 * _draw(about, *about.world.batch, "n", "d"),
+    "stationary_moments.start": lambda about: 0.3 * _draw(about, "n", "d"),
+    **dict.fromkeys(
+        ("closure_step.C", "moments_step.C"),
+        lambda about: torch.eye(size_of("n", about)).expand(*about.world.batch, -1, -1).to(about.world.dtype, copy=True),
+    ),
+    "vector_response.h": lambda about: _draw(about, *about.world.batch, "n", "d") * about.world.scale,
+    "damage.gain": lambda about: 0.7,
+    "films": lambda about: 4,
     "saddle_point.start": lambda about: 4 + _draw(about, "n").abs(),
     "spherical_point.h": lambda about: _draw(about, *about.world.batch, "fields", "n", "d") * about.world.scale,
     "vector_spin_free_energy.d": lambda about: about.arguments["h"].shape[-1],

@@ -29,7 +29,7 @@ def chi_square(drawn, law):
 def test_a_step_of_a_film_is_a_row_of_the_matrix():
     J, x = normal(3, 3), 0.3 * normal(3, seed=1)
     P, count = transition_matrix(J, x, beta=0.8), 20_000
-    for number, start in enumerate(spin_states(3, like=J)):
+    for number, start in enumerate(spin_states(3, dtype=J.dtype)):
         frames = film(J, x, beta=0.8, steps=1, start=start.expand(count, 3), generator=seeded(number))
         assert frames.shape == (2, count, 3)
         assert torch.equal(frames[0], start.expand(count, 3))
@@ -67,7 +67,7 @@ def test_coupling_from_the_past_draws_from_the_law():
 
 
 def test_it_is_not_the_state_in_which_films_first_meet():
-    """What a reader would write first, two films forwards until they meet, draws from another law: the oracle tells them apart."""
+    """What a reader would write first, two films forwards until they meet, draws from another law."""
     J, x = torch.tensor([[0.0, 0.0], [1.0, 0.0]]).double(), torch.tensor([0.5, 0.0]).double()
     ends = torch.tensor([[1.0, 1.0], [-1.0, -1.0]]).double()
     frames = film(J, x, steps=1, start=ends[:, None].expand(2, 1000, 2), shared=True, generator=seeded())
@@ -91,7 +91,7 @@ def test_one_ordered_sweep_is_exact_from_any_start():
     J, x = 2 * normal(4, 4).tril(-1), 0.3 * normal(4, seed=1)
     drawn = ordered_sweep(J, x, beta=0.7, samples=40_000, generator=seeded())
     law = []
-    for state in spin_states(4, like=J).tolist():
+    for state in spin_states(4, dtype=J.dtype).tolist():
         chance = 1.0
         for i in range(4):
             felt = 0.7 * (x[i].item() + sum(J[i, j].item() * state[j] for j in range(i)))

@@ -5,6 +5,7 @@ from attnlib.course.oracles.enumeration import exact_beliefs
 from attnlib.course.oracles.relaxation import Relaxation, semidefinite_bound
 from attnlib.course.oracles.spins import SampleRecord, heat_bath
 from attnlib.course.oracles.transitions import PottsCouplings, potts_couplings, splitting_beta
+from attnlib.course.oracles.vector_films import VectorFilmRecord, vector_film
 from attnlib.course.oracles.vectors import VectorSampleRecord, vector_heat_bath
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "PottsCouplings",
     "Relaxation",
     "SampleRecord",
+    "VectorFilmRecord",
     "VectorSampleRecord",
     "chain_graph",
     "exact_beliefs",
@@ -20,5 +22,6 @@ __all__ = [
     "potts_couplings",
     "semidefinite_bound",
     "splitting_beta",
+    "vector_film",
     "vector_heat_bath",
 ]

@@ -93,7 +93,7 @@ def vector_heat_bath(
         for sweep in range(burn_in + sweeps):
             for i in range(n):
                 felt = (couplings[..., i : i + 1, :] @ state + fields[..., i : i + 1, :])[..., 0, :]
-                state[..., i, :] = _drawn(felt, generator)
+                state[..., i, :] = drawn_spins(felt, generator)
             if sweep >= burn_in:
                 m += state / sweeps
                 overlaps += state @ state.mT / (d * sweeps)
@@ -104,8 +104,8 @@ def vector_heat_bath(
     return VectorSampleRecord(*(check_result(one, "chains and sweeps are") for one in shaped))
 
 
-def _drawn(field: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Spins of length ``sqrt(d)``, each drawn with weight ``exp(field . s)``, for fields ``[systems, chains, d]``."""
+def drawn_spins(field: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Spins of length ``sqrt(d)``, each drawn with weight ``exp(field . s)``, for fields ``[..., d]``."""
     d = field.shape[-1]
     strength = field.norm(dim=-1, keepdim=True)
     pole = torch.eye(d, dtype=field.dtype, device=field.device)[0]
