@@ -152,6 +152,18 @@ QUERIES = {
     "collectives of spins": "07c_collectives_of_spins.html",
     "cheat sheet": "book/summary.html",
     "notation": "book/notation.html",
+    "prerequisites": "book/index.html#where-to-start",
+    "proof": "book/how_to_use.html#read",
+    "solutions": "book/how_to_use.html#exercises",
+    "install": "book/how_to_use.html#run-on-your-machine",
+    "SDPA": "book/how_to_use.html#use-the-package",
+    "GPT-2": "book/how_to_use.html#examine-a-transformer",
+    "licence": "book/how_to_use.html#cite-and-use-again",
+    "bibtex": "book/how_to_use.html#cite-and-use-again",
+    "slides": "book/how_to_use.html#cite-and-use-again",
+    "homework": "book/classroom.html",
+    "syllabus": "book/classroom.html#what-to-hand-out-and-when",
+    "grading": "book/classroom.html#grade",
     "errata": "book/errata.html",
 }
 """What readers type, and the place that stands first."""
