@@ -169,7 +169,7 @@ QUERIES = {
 """What readers type, and the place that stands first."""
 
 
-def test_thirty_things_that_readers_type_lead_where_they_should(searching):
+def test_what_readers_type_leads_where_it_should(searching):
     page = searching.page
     first = {query: (asked(page, query) or [("nothing",)])[0][0] for query in QUERIES}
     assert not {query: where for query, where in first.items() if not where.endswith(QUERIES[query])}
