@@ -1,5 +1,6 @@
 """The way in: the map says what the pages say, its links lead there, minutes add up, the equations fit on two sheets."""
 
+import json
 import re
 from typing import Any
 
@@ -132,3 +133,44 @@ def test_the_map_leads_to_its_pages(tab: Any) -> None:
     assert float(near.evaluate("box => getComputedStyle(box).opacity")) == 1
     page.locator('svg.course-map a[data-page="3b"]').click()
     page.wait_for_url("**/03b_attention_is_a_gradient_step.html")
+
+
+# Numbers in How to use, and in Classroom
+
+
+def told(page: str) -> str:
+    return (course.ROOT / "book" / page).read_text(encoding="utf-8")
+
+
+def test_every_exercise_has_a_difficulty_a_time_and_a_solution_and_they_are_ninety():
+    count = 0
+    for path in course.notebooks():
+        text = "\n".join(cell.source for cell in course.read(path).cells).partition("Exercises\n")[2].partition("\n## ")[0]
+        said = re.findall(r"^\*\*\d\w?\.\d+\*\* \*\((?:easy|medium|hard), \d+ minutes\)\*", text, re.MULTILINE)
+        checks, solutions = re.findall(r"^check\(", text, re.MULTILINE), re.findall("<summary>Solution</summary>", text)
+        assert 4 <= len(said) == len(checks) == len(solutions) <= 5, path.stem
+        count += len(said)
+    assert count == 90
+    assert "Each chapter page ends with four or five, ninety in all." in told("how_to_use.md")
+
+
+def test_how_fast_mixers_are_is_what_was_measured():
+    measured = json.loads((course.ROOT / "benchmarks/results/attention_modules.json").read_text(encoding="utf-8"))["cases"]
+    assert {case["sizes"]["n"] for case in measured} == {32, 128, 512, 4096}
+    said = told("how_to_use.md")
+    for name in ("softmax_attention", "energy_one_step", "energy_four_steps"):
+        ratios = [case["results"][name]["ratio"] for case in measured]
+        assert f"{min(ratios):.2f} to {max(ratios):.2f}" in said, name
+
+
+def test_the_plan_for_a_class_has_every_page_and_the_points_of_each_assignment():
+    plan = told("classroom.md").partition("## What to hand out, and when")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in plan.splitlines() if re.match(r"\| \d\. ", line)]
+    masters = sorted((course.ROOT / "assignments").glob("*/master.py"))
+    assert len(rows) == len(masters)
+    for (title, before, minutes, points), master in zip(rows, masters, strict=True):
+        text = master.read_text(encoding="utf-8")
+        assert f"# # Assignment {title}\n" in text
+        assert sum(int(n) for n in re.findall(r"^# ## Question .* \((\d+) points\)", text, re.MULTILINE)) == int(points)
+        here = [number for number in book_front.pages() if number[0] == title[0]]
+        assert re.findall(r"\[(\w+)\]", before) == here == minutes.removeprefix("{minutes}`").removesuffix("`").split()

@@ -152,12 +152,24 @@ QUERIES = {
     "collectives of spins": "07c_collectives_of_spins.html",
     "cheat sheet": "book/summary.html",
     "notation": "book/notation.html",
+    "prerequisites": "book/index.html#where-to-start",
+    "proof": "book/how_to_use.html#read",
+    "solutions": "book/how_to_use.html#exercises",
+    "install": "book/how_to_use.html#run-on-your-machine",
+    "SDPA": "book/how_to_use.html#use-the-package",
+    "GPT-2": "book/how_to_use.html#examine-a-transformer",
+    "licence": "book/how_to_use.html#cite-and-use-again",
+    "bibtex": "book/how_to_use.html#cite-and-use-again",
+    "slides": "book/how_to_use.html#cite-and-use-again",
+    "homework": "book/classroom.html",
+    "syllabus": "book/classroom.html#what-to-hand-out-and-when",
+    "grading": "book/classroom.html#grade",
     "errata": "book/errata.html",
 }
 """What readers type, and the place that stands first."""
 
 
-def test_thirty_things_that_readers_type_lead_where_they_should(searching):
+def test_what_readers_type_leads_where_it_should(searching):
     page = searching.page
     first = {query: (asked(page, query) or [("nothing",)])[0][0] for query in QUERIES}
     assert not {query: where for query, where in first.items() if not where.endswith(QUERIES[query])}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,7 +191,7 @@ SAYS: dict[tuple[str, str], Said] = {
     ("05a_vector_spin_free_energy", "Cold, without fields"): number(2, "z", 0),
     ("05a_vector_spin_free_energy", "the exact Hessian"): taken,
     ("05a_vector_spin_free_energy", "the printed one"): lambda f: [*taken(f), *lengths(f)],
-    ("05b_where_z_sticks", "Warm them to β = 1"): number(3, "z", 0),
+    ("05b_where_z_sticks", "warm them to β = 1"): number(3, "z", 0),
     ("05b_where_z_sticks", "Give the second a field of 1"): lambda f: [f"{z:.3f}" for z in f.readout["z"]],
     ("05c_vector_spin_attention", "Turn the strength up to 2"): answers,
     ("05c_vector_spin_attention", "fixed numbers"): no_second_term,
@@ -269,3 +270,40 @@ def test_a_sentence_that_leads_nowhere_is_found(figure, to, said):
     wrong = Sentence("notebooks/01_softmax_limits", figure, to, "Turn it", "", 0)
     with pytest.raises((AssertionError, traitlets.TraitError), match=said):
         sentences.led_to(wrong)
+
+
+BEHIND = {
+    "ScoreLab": {"count": ("count",), "correlation": ("correlation",)},
+    "HopLab": {"keep": ("keep",), "beta": ("beta",)},
+    "BallAndBound": {"beta": ("beta",), "memories": ("memories",)},
+    "Flatland": {"steps": ("steps",), "step_size": ("step_size",), "memories": ("memories",)},
+    "Iteration": {"step": ("step",), "again": ("seed",)},
+    "CouplingsFilm": {"spin": ("spin",)},
+    "SaddleExplorer": {"beta": ("beta",), "coupling": ("coupling",), "fields": ("fields",), "rule": ("rule",)},
+    "TokensAsFields": {"beta": ("beta",)},
+    "GraphLab": {"again": ("seed",)},
+    "FactorLab": {"pull": ("fields",), "keep": ("damping",)},
+    "Denoiser": {"beta": ("beta",), "sigma": ("sigma",), "memories": ("memories",), "half": ("half",)},
+}
+"""Controls behind *More*, as the figure's script calls them, and what of its state they set."""
+
+
+def test_controls_said_to_be_behind_more_are_there():
+    from attnlib.course import live
+
+    for name, controls in BEHIND.items():
+        script = (Path(live.__file__).parent / f"{re.sub(r'(?<!^)(?=[A-Z])', '_', name).lower()}.js").read_text(
+            encoding="utf-8"
+        )
+        folded = re.search(r'more = kit\.(?:more\(|html\("div", { class: "more").*?;\n', script, re.DOTALL)
+        assert folded, name
+        assert not [control for control in controls if not re.search(rf"\b{control}\b", folded[0])], name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_sentence_that_sets_what_is_behind_more_says_so(page):
+    """A reader who wants to do it by hand looks for the control in vain."""
+    for one in page.sentences:
+        behind = {state for states in BEHIND.get(one.figure, {}).values() for state in states}
+        if behind & set(one.changes) and "more" not in one.changes:
+            assert "*More*" in one.said, f"{one}: say that {sorted(behind & set(one.changes))} stand behind *More*"
