@@ -130,6 +130,7 @@ def test_a_naive_rotor_turns_for_ever_where_the_pair_has_one_law():
     close(exact_kinetic(J, beta=1.5).m, torch.zeros(2).double(), atol=1e-12)
 
 
+@pytest.mark.slow
 @kinds
 @pytest.mark.double
 def test_a_step_and_its_rest_differentiate(closure):

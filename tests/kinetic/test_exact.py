@@ -131,6 +131,7 @@ def test_a_hot_system_produces_what_the_square_of_the_antisymmetric_part_says():
     assert left[1] / left[0] > 2**3 * 0.9
 
 
+@pytest.mark.slow
 def test_the_response_is_what_a_kick_does():
     """The drive acts at one step; the master equation carries the law on. For couplings of any kind."""
     J, x = system(4)

@@ -36,6 +36,7 @@ def test_a_step_of_a_film_is_a_row_of_the_matrix():
         assert chi_square(frames[1], P[number]) < 7 + 5 * math.sqrt(14)
 
 
+@pytest.mark.slow
 def test_films_without_a_start_begin_anywhere_and_settle_in_the_law():
     J, x = normal(4, 4) / 2, 0.3 * normal(4, seed=1)
     frames = film(J, x, steps=20_000, generator=seeded())

@@ -130,6 +130,7 @@ def test_attention_without_drive_ends_in_a_consensus():
     assert abs(slow * 2 * 64 * (2.0 - 1) - 1) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gain", ["exact", "half", "limit"])
 @pytest.mark.double
 def test_it_differentiates(gain):
