@@ -125,6 +125,7 @@ def test_a_long_way_that_nobody_can_go_is_refused():
         belief_propagation(FactorGraph((2,) * n, [torch.arange(n)[:, None], pairs], [single, equal.expand(n - 1, 2, 2)]))
 
 
+@pytest.mark.slow
 @pytest.mark.double
 def test_a_path_differentiates_twice(monkeypatch):
     """Four rounds are one part; the numbers differentiated are those of a tree whose paths have a state ruled out, too."""
