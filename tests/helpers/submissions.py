@@ -12,14 +12,11 @@ Notebook = dict[str, Any]
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission: what it changes in the solved notebook; its status, and the points of its four questions.
-
-    No points: how many it gets depends on how soon its limit is met again.
-    """
+    """A submission: what it changes in the solved notebook; its status, and the points of its four questions."""
 
     change: Callable[[Notebook], object]
     status: str = "graded"
-    points: tuple[int, ...] | None = (4, 4, 4, 4)
+    points: tuple[int, ...] = (4, 4, 4, 4)
     note: str = ""
 
 
@@ -288,7 +285,7 @@ HANDED = {
         first("import sys; sys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)"), "incomplete", note="cell 1: "
     ),
     "threads that spin": Handed(first(SPINNING_THREADS)),
-    "memory without a name": Handed(first(HIDDEN_MEMORY), "incomplete", None, "cell 1: took too "),
+    "memory without a name": Handed(first(HIDDEN_MEMORY), "incomplete", note="cell 1: took too "),
     "an odd name": Handed(first(ODD_NAME), "incomplete", note="cell 1: took too long"),
     "an error that cannot be written": Handed(begins("merge", "raise ValueError('\\ud800')"), points=(4, 4, 0, 4)),
     "times an answer": Handed(magic("%%time"), points=(4, 4, 4, 4)),

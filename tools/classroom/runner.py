@@ -1,8 +1,8 @@
 """Runs a submission: its cells from top to bottom, then its functions on the inputs of the questions. Judges nothing.
 
 What it says, it says on one pipe, a line of JSON for each message: ``begin`` and ``failed`` for a step, ``result`` for a call,
-``done``. A submission can write to that pipe too, or change this module while it runs. It gains nothing: what arrives at the
-other end counts as its answer, and only right numbers are worth points.
+``done``; the first step's name is the number of its process. A submission can write to that pipe too, or change this module
+while it runs. It gains nothing: what arrives at the other end counts as its answer, and only right numbers are worth points.
 """
 
 import ast
@@ -199,7 +199,7 @@ def run(pipe: int, notebook: int, job: dict[str, Any]) -> None:
     """Do a job: read the notebook from one file descriptor, say what comes of it on another."""
     runner = Runner(pipe, job["skip"])
     sys.modules["attnlib"] = None  # type: ignore[assignment]  # the package has the answers
-    runner.say("begin", "file", "")
+    runner.say("begin", "file", str(os.getpid()))
     try:
         with open(notebook, encoding="utf-8-sig") as file:
             cells = cells_of(file.read())

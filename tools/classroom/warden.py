@@ -7,6 +7,7 @@ submission's own inputs.
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -140,9 +141,39 @@ def step_in(line: bytes) -> list[str] | None:
     return message[1:] if len(message) == 3 and all(type(word) is str for word in message) else None
 
 
+def runner_in(members: list[int], said: int) -> int | None:
+    """The member that calls itself by a number, in the view of processes that it has."""
+    for pid in members:
+        with suppress(OSError):
+            own = re.search(r"^NSpid:.*?(\d+)$", Path(f"/proc/{pid}/status").read_text(errors="replace"), re.MULTILINE)
+            if own and int(own[1]) == said:
+                return pid
+    return None
+
+
+def place(step: list[str]) -> tuple[str, str]:
+    """The cell or the question that a step is part of."""
+    return step[0], step[1].partition(".")[0]
+
+
+def leave_alone(first: int, runner: int | None) -> None:
+    """End what steps have left behind: all that descends from the runner, or has lost who it descends from."""
+    members = family(first).members
+    if runner not in members:
+        return
+    kept, pid = {first}, runner
+    while pid not in kept:  # the runner, and those that lead into the cage
+        kept.add(pid)
+        with suppress(OSError, IndexError):
+            pid = int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+    for pid in set(members) - kept:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def listen(pipe: int, child: int, watch: Watch, group: memory.Group | None) -> tuple[str, list[str], bytes]:
     """Hear what a submission says until it ends or must be ended: how, in which step, and all that it said."""
-    heard, step = bytearray(), ["file", ""]
+    heard, step, runner = bytearray(), ["file", ""], None
     gone, read = False, 0
     while True:
         ready, _, _ = select.select([pipe], [], [], LOOK)
@@ -153,6 +184,12 @@ def listen(pipe: int, child: int, watch: Watch, group: memory.Group | None) -> t
             *lines, _ = bytes(heard[read:]).split(b"\n")
             read = heard.rindex(b"\n") + 1
             for begun in filter(None, map(step_in, lines)):
+                if (
+                    begun[0] == "file" and runner is None and begun[1].isdecimal()
+                ):  # before anything of the submission's has run
+                    runner = runner_in(family(child).members, int(begun[1]))
+                elif watch.interrupted or place(begun) != place(step):
+                    leave_alone(child, runner)  # what a cell leaves running ends with it, and counts to nothing after it
                 step = begun
                 watch.step(step[0])
         if (gone and not data) or (ready and not data):
