@@ -13,8 +13,8 @@ from attnlib.course.live import FigureError, LiveFigure
 
 CASES = [pytest.param(row, id=row.name) for row in figures.TABLE]
 every = pytest.mark.parametrize("row", CASES)
-eighth = pytest.mark.sweep(1 / 8)
-"""For what a figure has from the kit: make test asks it of every eighth, for each question of others. All: ``--tier all``."""
+twelfth = pytest.mark.sweep(1 / 12)
+"""For what a figure has from the kit: make test asks it of every twelfth, for each question of others. All: ``--tier all``."""
 MOVED = pytest.mark.parametrize("row", [case for case in CASES if case.values[0].finger])
 LOOKS = [
     pytest.param({"viewport": {"width": width, "height": 844}, "color_scheme": scheme}, id=f"{width} {scheme}")
@@ -86,7 +86,7 @@ def test_a_notebook_gets_a_small_page_that_is_the_same_every_time(row, state):
     assert page.count("<script") == page.count("</script") == 1
 
 
-@eighth
+@twelfth
 @every
 @pytest.mark.parametrize("desk", [live.SILENT], indirect=True)
 def test_without_javascript_there_is_a_still_picture(desk, row):
@@ -114,7 +114,7 @@ def test_functions_against_attnlib(desk, row, request):
         live.same_numbers(shown, live.computed(row, **state), row.atol)
 
 
-@eighth
+@twelfth
 @every
 def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothing_behind(desk, row):
     figure = figures.made(row, **row.start)
@@ -153,7 +153,7 @@ def test_every_move(desk, row, request):
     shown.walk(row.walk, finger="touch" in request.node.name)
 
 
-@eighth
+@twelfth
 @MOVED
 @pytest.mark.parametrize("desk", [live.TOUCH], indirect=True)
 def test_a_finger_moves_a_thing_and_not_the_page(desk, row):
@@ -164,7 +164,7 @@ def test_a_finger_moves_a_thing_and_not_the_page(desk, row):
     assert desk.page.evaluate("scrollY") == 0
 
 
-@eighth
+@twelfth
 @every
 def test_of_two_figures_one_moves(desk, row):
     shown = desk.show(row, row.start, row.start)
@@ -172,14 +172,14 @@ def test_of_two_figures_one_moves(desk, row):
     live.is_like(shown.is_right(), row.start)
 
 
-@eighth
+@twelfth
 @every
 def test_keyboard_reaches_every_control(desk, row):
     reached = zip(desk.show(row, row.start).reached(len(row.tab)), row.tab, strict=True)
     assert tuple(name[: len(told)] if told.endswith(",") else name for name, told in reached) == row.tab
 
 
-@eighth
+@twelfth
 @every
 def test_no_slider_leads_where_python_refuses(desk, row):
     """Both ends of each slider, one after the other: the state there can be set in Python."""
@@ -201,7 +201,7 @@ def test_no_slider_leads_where_python_refuses(desk, row):
 # What explains
 
 
-@eighth
+@twelfth
 @every
 def test_one_slider_turns_it_and_the_rest_waits_behind_more(desk, row):
     """And what can be tried is written below; nothing of it is done when the figure is first seen."""
@@ -213,7 +213,7 @@ def test_one_slider_turns_it_and_the_rest_waits_behind_more(desk, row):
     assert shown.box.locator(".tasks .done").count() == 0
 
 
-@eighth
+@twelfth
 @every
 @pytest.mark.parametrize("desk", [{"own": True}, {"own": True, "reduced_motion": "reduce"}], indirect=True, ids=["", "calm"])
 def test_it_moves_once_when_it_is_first_seen_unless_motion_is_not_wanted(desk, row, request):
@@ -236,7 +236,7 @@ def test_it_moves_once_when_it_is_first_seen_unless_motion_is_not_wanted(desk, r
 # Room and readers
 
 
-@eighth
+@twelfth
 @every
 def test_nothing_sticks_out(desk, row, request):
     """Of every card, in every state that needs room; the page does not scroll sideways. Of four widths make test takes two."""
@@ -275,7 +275,7 @@ COVERED = """(box, beyond) => {
 """How many drawings and words there are to compare, and which words a part of a drawing covers by more than two pixels."""
 
 
-@eighth
+@twelfth
 @every
 @pytest.mark.parametrize("desk", [{"viewport": {"width": 1280, "height": 900}, "own": True}], indirect=True)
 def test_on_paper_no_drawing_covers_a_readout(desk, row):
@@ -291,7 +291,7 @@ def test_on_paper_no_drawing_covers_a_readout(desk, row):
     assert shown.box.evaluate(COVERED, row.beyond) == [looked, []]
 
 
-@eighth
+@twelfth
 @every
 @pytest.mark.parametrize("desk", [live.TOUCH | {"device_scale_factor": 2.5}], indirect=True)
 def test_a_phone_shows_the_picture_and_directly_under_it_what_drives_it(desk, row):
@@ -343,7 +343,7 @@ WORK = """async (box) => {
 """The most that a turn of a slider asks for: transcendental functions, and nodes of the page and attributes that change."""
 
 
-@eighth
+@twelfth
 @every
 def test_a_turn_of_a_slider_is_little_work(desk, row):
     """Counted, since times on a busy machine say little: a hundred thousand exponentials are a third of a frame."""
