@@ -275,7 +275,7 @@ def test_memory_in_files_without_a_name_is_counted(inbox):
     found = Keeper(0, Limits(memory=400, seconds=5), [], unprotected=True)
     answer = found.run(inbox / "submissions" / "memory without a name.ipynb", [], [], 120)
     found.close()
-    assert answer["end"] in ("time", "memory")
+    assert answer["end"] in ("done", "memory")  # a step that is interrupted leaves nothing behind
     assert 200 < answer["megabytes"] <= (400 if answer["group"] else 800)  # who only looks now and then sees it late
 
 
@@ -288,3 +288,29 @@ def test_the_wall_ends_what_no_other_limit_does(inbox):
     assert time.monotonic() - begin < 60 + 4
     assert (one.status, one.notes[-1]) == ("incomplete", "stopped: took too long")
     found.close()
+
+
+LEFT = """\
+import os, time
+def begins(seconds, code):
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(seconds)
+        os._exit(code)
+    return pid
+child = begins(60, 1)"""
+STARTED = "gone = os.waitpid(begins(0.3, 7), 0)[1] >> 8"
+
+
+def test_a_process_that_a_cell_leaves_ends_with_the_cell_and_one_that_a_cell_starts_does_not(keeper, tmp_path):
+    """The second is started in the first moment of its cell, when the warden has perhaps not yet heard that it has begun."""
+    found, _ = keeper
+    seen = "def seen(x):\n    return gone"
+    left = "def alive(x):\n    try: return os.waitpid(child, 0)[1] & 127\n    except ChildProcessError: return -1"
+    notebook = tmp_path / "leaves.ipynb"
+    cells = [cell(source)["cells"][0] for source in (LEFT, STARTED, seen, left)]
+    notebook.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    asked = [{"number": str(i), "name": name, "calls": [[runner.packed(1)]]} for i, name in enumerate(("seen", "alive"))]
+    said = list(heard(found.run(notebook, asked, [], 60)["said"]))
+    answers = {message[1]: message[3] for message in said if message[0] == "result"}
+    assert answers == {"0": {"plain": 7}, "1": {"plain": signal.SIGKILL}}

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,11 @@ REST = ["cells", "rest"]
 ALL = ["cells", "all"]
 """And all cells."""
 TOO_LONG = "took too long"
+
+
+def clock() -> str:
+    """Seconds since the machine was started: by this the kernel dates processes."""
+    return f"{time.clock_gettime(getattr(time, 'CLOCK_BOOTTIME', time.CLOCK_MONOTONIC)):.3f}"
 
 
 class Interrupted(BaseException):
@@ -135,7 +141,7 @@ class Runner:
         """Announce a step, unless it is to be left out."""
         if [kind, name] in self.skip:
             return False
-        self.say("begin", kind, name)
+        self.say("begin", kind, name, clock())
         return True
 
     def cells(self, cells: list[Cell]) -> None:
@@ -199,7 +205,7 @@ def run(pipe: int, notebook: int, job: dict[str, Any]) -> None:
     """Do a job: read the notebook from one file descriptor, say what comes of it on another."""
     runner = Runner(pipe, job["skip"])
     sys.modules["attnlib"] = None  # type: ignore[assignment]  # the package has the answers
-    runner.say("begin", "file", str(os.getpid()))
+    runner.say("begin", "file", str(os.getpid()), clock())
     try:
         with open(notebook, encoding="utf-8-sig") as file:
             cells = cells_of(file.read())

@@ -130,15 +130,16 @@ class Watch:
         return next((limit for limit, is_over in over.items() if is_over), None)
 
 
-def step_in(line: bytes) -> list[str] | None:
-    """The step that a line says has begun."""
+def step_in(line: bytes) -> tuple[list[str], float] | None:
+    """The step that a line says has begun, and when, in seconds since the machine was started."""
     if not line.startswith(b'["begin"') or len(line) > 200:
         return None
     try:
         message = json.loads(line)
-    except (ValueError, RecursionError):
+        when = float(message[3])
+    except (ValueError, RecursionError, IndexError, TypeError):
         return None
-    return message[1:] if len(message) == 3 and all(type(word) is str for word in message) else None
+    return (message[1:3], when) if len(message) == 4 and all(type(word) is str for word in message) else None
 
 
 def runner_in(members: list[int], said: int) -> int | None:
@@ -156,19 +157,28 @@ def place(step: list[str]) -> tuple[str, str]:
     return step[0], step[1].partition(".")[0]
 
 
-def leave_alone(first: int, runner: int | None) -> None:
-    """End what steps have left behind: all that descends from the runner, or has lost who it descends from."""
-    members = family(first).members
-    if runner not in members:
+def leave_alone(first: int, runner: int | None, before: float) -> None:
+    """End what steps have left behind: processes that began before, and are neither the runner nor lead to it."""
+    members, kept = family(first).members, {first}
+    if runner is None or runner not in members:
         return
-    kept, pid = {first}, runner
-    while pid not in kept:  # the runner, and those that lead into the cage
+    about = {one: _stat(one) for one in members}
+    pid = runner
+    while pid not in kept and about.get(pid):  # the runner, and those that lead into the cage
         kept.add(pid)
-        with suppress(OSError, IndexError):
-            pid = int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
-    for pid in set(members) - kept:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+        pid = int(about[pid][1])
+    tick = os.sysconf("SC_CLK_TCK")
+    for one in set(members) - kept:
+        if about[one] and int(about[one][19]) / tick < before - 2 / tick:
+            with suppress(OSError):
+                os.kill(one, signal.SIGKILL)
+
+
+def _stat(pid: int) -> list[str]:
+    """What the kernel tells of a process, from its state on; nothing if it has gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    return []
 
 
 def listen(pipe: int, child: int, watch: Watch, group: memory.Group | None) -> tuple[str, list[str], bytes]:
@@ -183,13 +193,13 @@ def listen(pipe: int, child: int, watch: Watch, group: memory.Group | None) -> t
         if b"\n" in data:
             *lines, _ = bytes(heard[read:]).split(b"\n")
             read = heard.rindex(b"\n") + 1
-            for begun in filter(None, map(step_in, lines)):
+            for begun, when in filter(None, map(step_in, lines)):
                 if (
                     begun[0] == "file" and runner is None and begun[1].isdecimal()
                 ):  # before anything of the submission's has run
                     runner = runner_in(family(child).members, int(begun[1]))
                 elif watch.interrupted or place(begun) != place(step):
-                    leave_alone(child, runner)  # what a cell leaves running ends with it, and counts to nothing after it
+                    leave_alone(child, runner, when)  # what a cell leaves running ends with it, and counts to nothing after it
                 step = begun
                 watch.step(step[0])
         if (gone and not data) or (ready and not data):
