@@ -58,6 +58,19 @@ def check_system(
     return System(couplings, column * field, factor, batch, n)
 
 
+def all_states(n: int, dtype: torch.dtype, device: torch.device | str | None) -> Tensor:
+    """All states of n spins, ``[2 ** n, n]``: bit i of a state's number says whether spin i is up."""
+    numbers = torch.arange(2**n, device=device)
+    return ((numbers[:, None] >> torch.arange(n, device=device) & 1) * 2 - 1).to(dtype)
+
+
+def check_symmetric(J: Tensor, largest: Scalar) -> None:
+    """Raise on couplings that differ from their transpose by more than rounding of their largest entry."""
+    slack = 8 * torch.finfo(J.dtype).eps * largest
+    if J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
+        raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
+
+
 def check_couplings(
     J: Tensor, h: Tensor | None, beta: Scalar, most: int | None = None, *, symmetric: bool = True, field_name: str = "h"
 ) -> Scalar:
@@ -72,9 +85,8 @@ def check_couplings(
     if most is not None and n > most:
         raise ValueError(f"J has shape {tuple(J.shape)}; expected at most {most} spins: there are 2 ** n states")
     (strong,) = check_finite(J=J)
-    slack = 8 * torch.finfo(J.dtype).eps * strong
-    if symmetric and J.numel() and refuted(lambda: (J - J.mT).amax() <= slack):
-        raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
+    if symmetric:
+        check_symmetric(J, strong)
     if symmetric and refuted(lambda: not J.diagonal(dim1=-2, dim2=-1).any()):
         raise ValueError("J couples a spin to itself; expected a zero diagonal")
     beta = check_beta(beta, like=J, shape=batch)

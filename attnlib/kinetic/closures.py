@@ -1,6 +1,7 @@
 """Closed equations for means and correlations of driven spins: from naive mean field to the correlated Gaussian."""
 
 import math
+from functools import partial
 from typing import Literal
 
 import torch
@@ -9,19 +10,18 @@ from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_field
-from attnlib._core.convergence import OnFailure, check_solver
+from attnlib._core.convergence import OnFailure
 from attnlib._core.systems import System
 from attnlib._core.values import check_result
 from attnlib.kinetic.given import check_beside, check_state, checked
 from attnlib.kinetic.records import ClosureRecord
-from attnlib.solve import fixed_point
+from attnlib.kinetic.rest import Moments, at_rest, carried, fluctuation
+from attnlib.mean_field import Binary
 
 Closure = Literal["naive", "tap", "gaussian", "correlated"]
 """What stands for the distribution of a spin's field: a point; a point, corrected to second order in the couplings; a Gaussian
 as wide as independent spins make it; a Gaussian as wide as their correlations make it.
 """
-
-Moments = tuple[Tensor, Tensor, Tensor]
 
 REACH, NODES = 8.5, 513
 """Of the integral over a Gaussian: how many deviations to each side, and at how many places."""
@@ -112,39 +112,21 @@ def stationary_closure(
 
     >>> found = stationary_closure(torch.tensor([[0.0, 0.5], [-0.5, 0.0]]), torch.tensor([0.3, 0.0]))
     >>> found.m, found.entropy_production
-    (tensor([ 0.2095, -0.0870]), tensor(0.7897))
+    (tensor([ 0.2095, -0.0869]), tensor(0.7897))
     """
     check_choice("closure", closure, ("naive", "tap", "gaussian", "correlated"))
     system = checked(J, x, beta)
-    eps = torch.finfo(system.couplings.dtype).eps
-    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=eps ** (2 / 3))
     if start is not None:
         check_beside(J, start=start)
         check_field("start", start, (*system.batch, system.n), J)
-    n = system.n
     with working(J):
-        wide = system.couplings.dtype
-        m = system.fields.tanh() if start is None else start.to(wide).expand(*system.batch, n)
-
-        def image(state: Tensor) -> Tensor:
-            after, covariance, _ = _step(system, state[..., :n], state[..., n:].unflatten(-1, (n, n)), closure)
-            return torch.cat([after, covariance.flatten(-2)], -1)
-
-        found = fixed_point(
-            image,
-            torch.cat([m, torch.diag_embed(1 - m.square()).flatten(-2)], -1).detach(),
-            tolerance=tolerance,
-            max_steps=max_steps,
-            parts=(n, n * n),
-            scale=m.new_ones(2),
-            on_failure=on_failure,
-        )
-        m, C = found.solution[..., :n], found.solution[..., n:].unflatten(-1, (n, n))
-        delayed = _step(system, m, C, closure)[2]
-        produced = ((system.couplings - system.couplings.mT) * delayed).sum((-2, -1))
-    both = torch.stack([C, delayed], -3)
-    m, both, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in (m, both, produced))
-    return ClosureRecord(m, both, produced, found.residual.to(J.dtype), found.iterations, found.converged)
+        free = system.fields.tanh()
+        m = free if start is None else start.to(free.dtype).expand(free.shape)
+        begin = m, torch.diag_embed(1 - m.square())
+        step = partial(_step, system, closure=closure)
+        *said, found = at_rest(step, system.couplings, free, begin, tolerance, max_steps, on_failure)
+    m, C, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in said)
+    return ClosureRecord(m, C, produced, found.residual.to(J.dtype), found.iterations, found.converged)
 
 
 def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
@@ -152,18 +134,13 @@ def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
     J = system.couplings
     m, C = m.expand(*system.batch, system.n), C.expand(*system.batch, system.n, system.n)
     g = system.fields + (J @ m.unsqueeze(-1))[..., 0]
-    told = J @ C
     if closure == "naive":
         after, gain = g.tanh(), steepness(g)
     else:
         alone = (J.square() @ (1 - m.square()).unsqueeze(-1))[..., 0]
-        width = (told * J).sum(-1).clamp(min=0.0) if closure == "correlated" else alone
+        width = fluctuation(J, C) if closure == "correlated" else alone
         after, gain = _reacted(g, width) if closure == "tap" else smeared(g, width)
-    felt = told @ J.mT
-    covariance = gain.unsqueeze(-1) * felt * gain.unsqueeze(-2)
-    own = torch.eye(system.n, dtype=torch.bool, device=J.device)
-    covariance = torch.where(own, torch.diag_embed(1 - after.square()), covariance)
-    return after, covariance, gain.unsqueeze(-1) * told
+    return after, *carried(gain, J, C, 1 - after.square())
 
 
 def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
@@ -185,9 +162,8 @@ def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def steepness(g: Tensor) -> Tensor:
-    """``1 / cosh^2``, with its relative precision kept where ``tanh`` is one."""
-    decay = torch.exp(-2 * g.abs())
-    return 4 * decay / (1 + decay).square()
+    """``1 / cosh^2``: the variance of such a spin."""
+    return Binary().covariance(g.unsqueeze(-1))[..., 0, 0]
 
 
 def _bends(most: int) -> list[list[float]]:

@@ -31,16 +31,16 @@ def damage(gain: float | int, *, nodes: int = 128) -> float:
     0.2461
     """
     gain, nodes = check_number("gain", gain, above=0), check_count("nodes", nodes, least=2)
+    rule = np.polynomial.legendre.leggauss(nodes)
     low, high = 0.0, 0.5
     for _ in range(60):  # the map goes from 0 with an infinite slope to one half, concave: above d before, below it after
         middle = (low + high) / 2
-        low, high = (middle, high) if _apart(middle, gain, nodes) > middle else (low, middle)
+        low, high = (middle, high) if _apart(middle, gain, *rule) > middle else (low, middle)
     return (low + high) / 2
 
 
-def _apart(share: float, gain: float, nodes: int) -> float:
+def _apart(share: float, gain: float, places: np.ndarray, weights: np.ndarray) -> float:
     """The right side of the equation of :func:`damage`, over the sum and the (positive) difference of the two fields."""
-    places, weights = np.polynomial.legendre.leggauss(nodes)
     widest = 9.0
     a, b = widest * places[:, None], widest * (1 + places) / 2
     density = np.exp(-(a**2 + b**2) / 2) / (2 * math.pi)

@@ -6,9 +6,10 @@ from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count
+from attnlib._core.systems import all_states, check_symmetric
 from attnlib._core.values import check_result, refuted
 from attnlib.kinetic.given import checked
-from attnlib.kinetic.moves import MOST, Updates, felt, in_double, log_norms, moves, states_of
+from attnlib.kinetic.moves import MOST, Updates, felt, in_double, log_norms, moves
 from attnlib.kinetic.records import KineticRecord
 
 
@@ -52,7 +53,7 @@ def exact_kinetic(
     with working(J):
         P, logs = moves(system, updates)
         law = _stationary(P)
-        states = states_of(law, system.n)
+        states = all_states(system.n, law.dtype, law.device)
         m = law @ states
         flow = law.unsqueeze(-1) * P
         ratio = torch.where(P > 0, logs - logs.mT, 0.0)  # laws cancel: what leaves a state comes back to it
@@ -97,7 +98,7 @@ def exact_response(
     with working(J):
         P, _ = moves(system, "parallel")
         law = _stationary(P)
-        states = states_of(law, system.n)
+        states = all_states(system.n, law.dtype, law.device)
         expected = felt(system, states).tanh()  # of each spin after each state
         later, found = states.expand(*system.batch, *states.shape), []
         for _ in range(lags + 1):
@@ -138,11 +139,9 @@ def peretto_law(
     tensor([0.2689, 0.7311])
     """
     system = in_double(checked(J, x, beta, MOST))
-    slack = 8 * torch.finfo(J.dtype).eps * J.detach().abs().amax() if J.numel() else 0.0
-    if J.numel() and refuted(lambda: (J - J.mT).abs().amax() <= slack):
-        raise ValueError("J is not symmetric; expected J[i, j] == J[j, i]")
+    check_symmetric(J, J.detach().abs().amax() if J.numel() else 0.0)
     with working(J):
-        states = states_of(system.couplings, system.n)
+        states = all_states(system.n, system.couplings.dtype, system.couplings.device)
         weights = (states * system.fields.unsqueeze(-2)).sum(-1) + log_norms(felt(system, states)).sum(-1)
         return check_result(weights.softmax(-1).to(J.dtype), "J, x or beta are")
 

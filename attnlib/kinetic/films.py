@@ -106,19 +106,19 @@ def from_the_past(
         raise ValueError("J has entries below 0; expected none: films that share their noise would not stay in order")
     with torch.no_grad(), working(J):
         found, back = system.fields.new_zeros(samples, system.n), torch.zeros(samples, dtype=torch.int64, device=J.device)
-        left, past = torch.arange(samples, device=J.device), list[Tensor]()  # noise of earlier and earlier steps
+        seed = int(torch.randint(2**62, (), generator=generator, device=J.device))
+        own, left, steps = torch.Generator(J.device), torch.arange(samples, device=J.device), 1
+        ends = torch.tensor([1.0, -1.0], dtype=system.fields.dtype, device=J.device)[:, None, None]
         while len(left):
-            while len(past) < max(1, 2 * int(back.max())):
-                past.append(_noise(system, (len(left), system.n), generator))
-            if len(past) > most:
+            if steps > most:
                 raise ValueError(f"{len(left)} of {samples} films have not met within {most} steps; expected warmer spins")
-            high, low = system.fields.new_ones(2, len(left), system.n) * torch.tensor([[[1.0]], [[-1.0]]], device=J.device)
-            for noise in reversed(past):
-                high, low = _moved(system, torch.stack([high, low]), noise)
-            met = (high == low).all(-1)
-            back[left] = len(past)
-            found[left[met]] = high[met]
-            left, past = left[~met], [noise[~met] for noise in past]
+            both = ends.expand(2, len(left), system.n)
+            for ago in range(steps, 0, -1):  # a step's noise is drawn again whenever it is passed: nothing is kept
+                noise = _noise(system, (samples, system.n), own.manual_seed(seed + ago))
+                both = _moved(system, both, noise[left])
+            met = (both[0] == both[1]).all(-1)
+            back[left], found[left[met]] = steps, both[0, met]
+            left, steps = left[~met], 2 * steps
         return found.to(J.dtype), back
 
 

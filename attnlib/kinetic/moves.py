@@ -1,5 +1,6 @@
 """All moves of driven spins: how likely each state leads to each."""
 
+import math
 from typing import Literal
 
 import torch
@@ -8,8 +9,9 @@ from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count, check_device, check_dtype
-from attnlib._core.systems import System
+from attnlib._core.systems import System, all_states
 from attnlib.kinetic.given import checked
+from attnlib.mean_field import Binary
 
 MOST = 12
 """The largest number of spins: sixteen million moves."""
@@ -39,8 +41,7 @@ def spin_states(
     """
     n, dtype = check_count("n", n, most=MOST), check_dtype(dtype)
     check_device(device)
-    numbers = torch.arange(2**n, device=device)
-    return ((numbers[:, None] >> torch.arange(n, device=device) & 1) * 2 - 1).to(dtype)
+    return all_states(n, dtype, device)
 
 
 def transition_matrix(
@@ -88,11 +89,6 @@ def in_double(system: System) -> System:
     return System(system.couplings.double(), system.fields.double(), beta, system.batch, system.n)
 
 
-def states_of(like: Tensor, n: int) -> Tensor:
-    """All states, of the dtype and on the device of a tensor."""
-    return spin_states(n, dtype=like.dtype, device=like.device)
-
-
 def felt(system: System, states: Tensor) -> Tensor:
     """Local fields with beta multiplied in, ``[*batch, states, n]``."""
     return states @ system.couplings.mT + system.fields.unsqueeze(-2)
@@ -100,12 +96,12 @@ def felt(system: System, states: Tensor) -> Tensor:
 
 def log_norms(fields: Tensor) -> Tensor:
     """``ln 2 cosh`` of fields of any size."""
-    return fields.abs() + torch.log1p(torch.exp(-2 * fields.abs()))
+    return Binary().log_partition(fields.unsqueeze(-1)) + math.log(2)
 
 
 def moves(system: System, updates: Updates) -> tuple[Tensor, Tensor]:
     """Chances of all moves ``[*batch, states, states]``, and their logarithms; zero where there is no such move."""
-    states = states_of(system.couplings, system.n)
+    states = all_states(system.n, system.couplings.dtype, system.couplings.device)
     fields = felt(system, states)
     if updates == "parallel":
         logs = fields @ states.mT - log_norms(fields).sum(-1, keepdim=True)

@@ -1,5 +1,6 @@
 """Driven vector spins: the response of one, and means and covariances of many, which many components make exact."""
 
+from functools import partial
 from typing import Literal
 
 import torch
@@ -9,13 +10,13 @@ from torch import Tensor
 from attnlib._core.autocast import working
 from attnlib._core.bessel import ratio
 from attnlib._core.checks import Scalar, check_beta, check_choice, check_field, check_floating
-from attnlib._core.convergence import OnFailure, check_solver
+from attnlib._core.convergence import OnFailure
 from attnlib._core.numerics import widened
 from attnlib._core.systems import System
 from attnlib._core.values import check_finite, check_result
 from attnlib.kinetic.given import check_beside, check_state, checked
 from attnlib.kinetic.records import MomentsRecord
-from attnlib.solve import fixed_point
+from attnlib.kinetic.rest import Moments, at_rest, carried, fluctuation
 
 Gain = Literal["limit", "half", "exact"]
 """The response of a spin: of infinitely many components; with their number in the two bounds that half an order apart enclose
@@ -72,7 +73,7 @@ def moments_step(
     *,
     beta: Scalar = 1.0,
     gain: Gain = "half",
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Moments:
     r"""One parallel step of driven vector spins ``|s|^2 = d``, in means and covariances alone.
 
     .. math:: m' = G h, \qquad C(1) = G J C, \qquad C'_{ij} = a_i a_j (J C J^T)_{ij}, \quad C'_{ii} = 1 - |m'_i|^2 / d, \qquad
@@ -150,44 +151,17 @@ def stationary_moments(
     tensor(0.4142)
     """
     system, drive = _checked("x", x, J, x, beta, gain)
-    n, d = system.n, x.shape[-1]
     if start is not None:
         check_beside(J, start=start)
-        check_field("start", start, (*system.batch, n, d), J)
-    eps = torch.finfo(system.couplings.dtype).eps
-    tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=eps ** (2 / 3))
+        check_field("start", start, tuple(drive.shape), J)
     with working(J):
-        wide = system.couplings.dtype
-        zero = system.couplings.new_zeros(*system.batch, n, n)
-        m = (
-            _step(system, torch.zeros_like(drive), zero, drive, gain)[0]
-            if start is None
-            else start.to(wide).expand(drive.shape)
-        )
-
-        def both(state: Tensor) -> tuple[Tensor, Tensor]:
-            return state[..., : n * d].unflatten(-1, (n, d)), state[..., n * d :].unflatten(-1, (n, n))
-
-        def image(state: Tensor) -> Tensor:
-            after, covariance, _ = _step(system, *both(state), drive, gain)
-            return torch.cat([after.flatten(-2), covariance.flatten(-2)], -1)
-
-        C = torch.diag_embed((1 - m.square().mean(-1)).clamp(min=0.0))
-        found = fixed_point(
-            image,
-            torch.cat([m.flatten(-2), C.flatten(-2)], -1).detach(),
-            tolerance=tolerance,
-            max_steps=max_steps,
-            parts=(n * d, n * n),
-            scale=m.new_ones(2),
-            on_failure=on_failure,
-        )
-        m, C = both(found.solution)
-        delayed = _step(system, m, C, drive, gain)[2]
-        produced = ((system.couplings - system.couplings.mT) * delayed).sum((-2, -1))
-    found_now = (m, torch.stack([C, delayed], -3), produced)
-    m, both_times, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in found_now)
-    return MomentsRecord(m, both_times, produced, found.residual.to(J.dtype), found.iterations, found.converged)
+        free = _gains(drive.square().mean(-1), x.shape[-1], gain).unsqueeze(-1) * drive
+        m = free if start is None else start.to(free.dtype).expand(free.shape)
+        begin = m, torch.diag_embed((1 - m.square().mean(-1)).clamp(min=0.0))
+        step = partial(_step, system, drive=drive, gain=gain)
+        *said, found = at_rest(step, system.couplings, free, begin, tolerance, max_steps, on_failure)
+    m, C, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in said)
+    return MomentsRecord(m, C, produced, found.residual.to(J.dtype), found.iterations, found.converged)
 
 
 def _checked(name: str, rows: Tensor, J: Tensor, x: Tensor | None, beta: Scalar, gain: Gain) -> tuple[System, Tensor]:
@@ -209,18 +183,14 @@ def _checked(name: str, rows: Tensor, J: Tensor, x: Tensor | None, beta: Scalar,
     return system, factor * widened(x).expand(shape)
 
 
-def _step(system: System, m: Tensor, C: Tensor, drive: Tensor, gain: Gain) -> tuple[Tensor, Tensor, Tensor]:
+def _step(system: System, m: Tensor, C: Tensor, drive: Tensor, gain: Gain) -> Moments:
     """The step of :func:`moments_step`, with beta inside couplings and drive."""
     J = system.couplings
     m, C = m.expand(drive.shape), C.expand(*system.batch, system.n, system.n)
-    h, told = drive + J @ m, J @ C
-    width = (told * J).sum(-1).clamp(min=0.0)
-    gains = _gains(h.square().mean(-1) + width, m.shape[-1], gain)
+    h = drive + J @ m
+    gains = _gains(h.square().mean(-1) + fluctuation(J, C), m.shape[-1], gain)
     after = gains.unsqueeze(-1) * h
-    covariance = gains.unsqueeze(-1) * (told @ J.mT) * gains.unsqueeze(-2)
-    own = torch.eye(system.n, dtype=torch.bool, device=J.device)
-    covariance = torch.where(own, torch.diag_embed(1 - after.square().mean(-1)), covariance)
-    return after, covariance, gains.unsqueeze(-1) * told
+    return after, *carried(gains, J, C, 1 - after.square().mean(-1))
 
 
 def _gains(k: Tensor, d: int, gain: Gain) -> Tensor:

@@ -7,7 +7,7 @@ from torch.utils.checkpoint import checkpoint
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar
-from attnlib._core.systems import check_system
+from attnlib._core.systems import all_states, check_system
 from attnlib._core.values import check_result
 from attnlib.mean_field.records import IsingRecord
 
@@ -59,7 +59,7 @@ def exact_ising(J: Float[Tensor, "*batch n n"], h: Float[Tensor, "..."] | None =
 def _enumerate(J: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Log partition, means and covariances of systems ``[b, n, n]``, ``[b, n]`` with beta multiplied in."""
     n = J.shape[-1]
-    low, high = _all_states(n // 2, J), _all_states(n - n // 2, J)
+    low, high = (all_states(half, J.dtype, J.device) for half in (n // 2, n - n // 2))
     cut = n // 2
     own = [(half @ part * half).sum(-1) / 2 for half, part in ((low, J[:, :cut, :cut]), (high, J[:, cut:, cut:]))]
     ends = [h[:, :cut] @ low.mT + own[0], h[:, cut:] @ high.mT + own[1]]
@@ -76,9 +76,3 @@ def _enumerate(J: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     upper = torch.cat([a.mT @ (of_low[..., None] * a), across], -1)
     lower = torch.cat([across.mT, b.mT @ (of_high[..., None] * b)], -1)
     return log_partition, m, torch.cat([upper, lower], -2)
-
-
-def _all_states(n: int, like: Tensor) -> Tensor:
-    """All states of n spins, ``[2 ** n, n]``, of the dtype and device of another tensor."""
-    numbers = torch.arange(2**n, device=like.device)
-    return ((numbers[:, None] >> torch.arange(n, device=like.device) & 1) * 2 - 1).to(like.dtype)

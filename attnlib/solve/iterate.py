@@ -58,6 +58,7 @@ class Iterate:
     def __call__(self, function: Map, state: Tensor) -> FixedPoint:
         """The best state seen of each sample, ``[*batch, k]``, and what it took."""
         best, least = state, torch.full_like(state[..., 0], float("inf"))
+        kept = least
         largest = torch.zeros_like(self._sizes(state))
         done = torch.zeros_like(least, dtype=torch.bool)
         iterations = torch.zeros_like(done, dtype=torch.int64)
@@ -71,9 +72,11 @@ class Iterate:
             size = self._sizes(state)
             largest = largest.maximum(size if step else size.maximum(left))
             scale = largest if self.scale is None else self.scale.maximum(size)
-            better = ~done & (residual < least)  # False where it is not a number
+            # of several parts each counts by its own size: rounding in a large one says nothing of a small one
+            measure = residual if len(self.parts) < 2 else (left / torch.where(scale > 0, scale, 1.0)).amax(-1)
+            better = ~done & (measure < least)  # False where it is not a number
             best = torch.where(better[..., None], state, best)
-            least = torch.where(better, residual, least)
+            least, kept = torch.where(better, measure, least), torch.where(better, residual, kept)
             done = done | (better & (left <= self.tolerance * scale).all(-1))
             if not self.through and settled(done):
                 break
@@ -93,7 +96,7 @@ class Iterate:
             best = torch.where(done[..., None], best.detach() + (state - state.detach()), best)
         elif self.through:
             best = followed(function, best.detach(), done)
-        return FixedPoint(best, torch.where(least.isfinite(), least, torch.finfo(least.dtype).max), iterations, done)
+        return FixedPoint(best, torch.where(kept.isfinite(), kept, torch.finfo(kept.dtype).max), iterations, done)
 
     def _sizes(self, states: Tensor) -> Tensor:
         """The largest component of each part, ``[*batch, parts]``."""

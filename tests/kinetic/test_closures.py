@@ -177,3 +177,14 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@pytest.mark.parametrize("closure", KINDS)
+def test_a_small_drive_in_single_precision_is_not_taken_for_none(closure):
+    """Ferromagnetic spins near their transition magnify it twenty times: what is called converged has done so."""
+    J, x = 0.95 * torch.full((10, 10), 0.1), torch.full((10,), 1e-5)
+    found = stationary_closure(J, x, closure=closure)
+    exact = stationary_closure(J.double(), x.double(), closure=closure, tolerance=1e-13)
+    assert found.converged
+    close(found.m.double() / exact.m, torch.ones(10).double(), atol=2e-3)
+    assert (exact.m > 4e-5).all()

@@ -166,6 +166,20 @@ def test_a_step_may_differ_between_samples_and_states():
         assert not solve(1.0).converged[1:].any()
 
 
+def test_rounding_in_a_large_part_does_not_keep_a_small_one_from_its_end():
+    """A large part that flickers in its last digit all the time, and a small one that comes to rest slowly."""
+    flicker = [0.0, 1.2e-7]
+
+    def step(state):
+        flicker.reverse()
+        return torch.cat([torch.ones_like(state[..., :1]) + flicker[0], 0.9 * state[..., 1:] + 1e-6], -1)
+
+    start = torch.tensor([[1.0, 1e-6]])
+    found = fixed_point(step, start, parts=(1, 1), tolerance=1e-4, scale=torch.tensor([1.0, 1e-6]), max_steps=200)
+    assert found.converged
+    assert abs(found.solution[0, 1].item() / 1e-5 - 1) < 2e-3
+
+
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_state_on_the_way_has_the_derivatives_that_the_theorem_gives_there(steps):
     """For a loss before the layer has settled: the linear equation at that state, solved for one sample at a time."""
