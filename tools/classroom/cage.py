@@ -18,7 +18,7 @@ from typing import Literal
 
 from classroom import bubble, namespaces, places
 from classroom.limits import MEGABYTE, Limits, mapped
-from classroom.system import DEATH_SIGNAL, LINUX, drop_privileges, prctl
+from classroom.system import DEATH_SIGNAL, DUMPABLE, LINUX, drop_privileges, prctl
 
 Kind = Literal["bubblewrap", "namespaces", "python"]
 HOME = "/student"
@@ -89,6 +89,8 @@ class Entrance:
         drop_privileges()
         if LINUX:
             prctl(DEATH_SIGNAL, signal.SIGKILL)
+            if self.cage.walls:  # nobody else of this user is inside; the warden, perhaps the same user, counts open files
+                prctl(DUMPABLE, 1)
         _limit(self.limits)
         _close_in_python(self.cage, self.home)
         os.chdir(self.home)
