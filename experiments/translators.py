@@ -56,6 +56,11 @@ def of_length(pairs, length):
     return [pair for pair in pairs if len(pair.source) == len(pair.target) == length]
 
 
+def written(pairs):
+    """Pairs as a file holds them: words, words, links."""
+    return [[" ".join(pair.source), " ".join(pair.target), sorted(map(list, pair.alignment))] for pair in pairs]
+
+
 def taught(model, pairs, source, target, watch, *, batch=BATCH, warm_up=WARM_UP, until=STEPS):
     """Teach a model, with seed 0 for the order, and return the losses; none are left where it stops early, on this schedule."""
     order = torch.Generator().manual_seed(0)
@@ -133,7 +138,7 @@ def short(until=STEPS):
     losses = taught(model, pairs, source, target, watch, batch=SHORT["batch"], warm_up=SHORT["warm_up"], until=until)
     scores = torch.stack(path)
     kept = packed(scores, torch.int16) | {"shape": [*scores.shape]}
-    return SHORT | {"at": at, "early": rounded(losses[:EARLY]), "scores": kept}
+    return SHORT | {"at": at, "early": rounded(losses[:EARLY]), "pairs": written(of_length(corpus.test, 8)), "scores": kept}
 
 
 def processor():

@@ -45,6 +45,7 @@ def test_first_steps_come_out_again(unchecked, monkeypatch):
         assert row == pytest.approx(before, rel=1e-3)
     found, record = script.short(until=0), RECORD["short"]["scores"]
     assert found["scores"]["shape"] == [1, *record["shape"][1:]]
+    assert found["pairs"] == RECORD["short"]["pairs"]
     torch.testing.assert_close(unpacked(found["scores"])[0], unpacked(record)[0], atol=record["scale"], rtol=0)
 
 

@@ -148,4 +148,5 @@ class Clause:
 
 def said(words: str, *units: int) -> tuple[Word, ...]:
     """The words of a string (an underscore counts as a space), all with the same units."""
-    return tuple((word, frozenset(units)) for word in words.replace("_", " ").split())
+    meant = frozenset(units)
+    return tuple([(word, meant) for word in words.replace("_", " ").split()])

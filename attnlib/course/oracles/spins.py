@@ -86,16 +86,16 @@ def heat_bath(
     with working(J), torch.no_grad():
         state = 2 * torch.randint(2, shape, generator=generator, device=J.device).to(dtype) - 1
         kept = torch.empty(sweeps, *shape, dtype=torch.int8, device=J.device)
+        rows, one = couplings.transpose(0, 1).unsqueeze(2).contiguous(), torch.ones((), dtype=dtype, device=J.device)
         for sweep in range(burn_in + sweeps):
             drawn = torch.rand(shape, generator=generator, device=J.device)
-            thresholds = torch.logit(drawn.to(dtype)) / 2  # s_i is 1 where the field is above: the uniform draw in its units
-            for i in range(n):
-                felt = torch.einsum("bj,jbc->bc", couplings[:, i], state) + fields[:, i, None]
-                state[i] = torch.where(felt > thresholds[i], 1.0, -1.0)
+            thresholds = torch.logit(drawn.to(dtype)) / 2 - fields.T[..., None]  # s_i is 1 where others exert more than that
+            for row, threshold, spin in zip(rows, thresholds, state):
+                torch.copysign(one, torch.bmm(row, state.transpose(0, 1))[:, 0] - threshold, out=spin)
             if sweep >= burn_in:
                 kept[sweep - burn_in] = state
         series = kept.permute(2, 3, 1, 0)  # [systems, chains, spins, sweeps]
-        found = [_moments(one.to(torch.float64)) for one in series]
+        found = [_moments(one.to(torch.float64, memory_format=torch.contiguous_format)) for one in series]
     parts = [torch.stack(tensors) for tensors in zip(*found)] if found else _nothing(n, J)
     shaped = [part.reshape(system.batch + part.shape[1:]).to(J.dtype) for part in parts]
     last = state.permute(1, 2, 0).reshape(*system.batch, chains, n).to(J.dtype)
