@@ -38,12 +38,12 @@ def opened(tab: site.Tab, path: str = site.PLAIN) -> Any:
     return page
 
 
-@pytest.fixture(scope="module")
-def searching(browser, base):
+@pytest.fixture(scope="module", params=[1280, pytest.param(390, marks=pytest.mark.whole)], ids=["screen", "phone"])
+def searching(browser, base, request):
     """A tab in which the search is open: to fill its list costs more than to look for a word, and one question more or less
     leaves nothing behind.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 844})
+    context = browser.new_context(viewport={"width": request.param, "height": 844})
     tab = site.Tab(context.new_page(), base)
     opened(tab)
     yield tab
