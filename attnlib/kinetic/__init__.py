@@ -4,14 +4,17 @@ from attnlib.kinetic.closures import Closure, closure_step, stationary_closure
 from attnlib.kinetic.damage import damage
 from attnlib.kinetic.exact import exact_kinetic, exact_response, peretto_law
 from attnlib.kinetic.films import film, from_the_past, ordered_sweep
+from attnlib.kinetic.mixer import KineticAttention
 from attnlib.kinetic.moves import Updates, spin_states, transition_matrix
-from attnlib.kinetic.records import ClosureRecord, KineticRecord, MomentsRecord
+from attnlib.kinetic.records import ClosureRecord, KineticAttentionRecord, KineticRecord, MomentsRecord
 from attnlib.kinetic.vectors import Gain, moments_step, stationary_moments, vector_response
 
 __all__ = [
     "Closure",
     "ClosureRecord",
     "Gain",
+    "KineticAttention",
+    "KineticAttentionRecord",
     "KineticRecord",
     "MomentsRecord",
     "Updates",

@@ -135,16 +135,16 @@ def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
     m, C = m.expand(*system.batch, system.n), C.expand(*system.batch, system.n, system.n)
     g = system.fields + (J @ m.unsqueeze(-1))[..., 0]
     if closure == "naive":
-        after, gain = g.tanh(), steepness(g)
+        after, gain, own = g.tanh(), steepness(g), steepness(g)
     else:
         alone = (J.square() @ (1 - m.square()).unsqueeze(-1))[..., 0]
         width = fluctuation(J, C) if closure == "correlated" else alone
-        after, gain = _reacted(g, width) if closure == "tap" else smeared(g, width)
-    return after, *carried(gain, J, C, 1 - after.square())
+        after, gain, own = _reacted(g, width) if closure == "tap" else smeared(g, width)
+    return after, *carried(gain, J, C, own)
 
 
-def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean of ``tanh`` under a Gaussian of mean g and variance ``width``, and its slope by g.
+def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean m of ``tanh`` under a Gaussian of mean g and variance ``width``, its slope by g, and ``1 - m^2``.
 
     By the trapezoidal rule: to the last digits up to variances of 60, to 1e-6 at 400. It goes by the root of the variance,
     which has no derivative at zero; where the variance is small, by its powers.
@@ -157,8 +157,11 @@ def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
     t, first = g.tanh(), steepness(g)
     near = [first * sum(_polynomial(_BENDS[2 * k + odd], t) * (width / 2) ** k / math.factorial(k) for k in range(1 - odd, 4))
             for odd in (0, 1)]  # fmt: skip
-    slope = torch.where(small, near[1], steepness(g.unsqueeze(-1) + spread) @ weights)
-    return torch.where(small, t + near[0], (g.unsqueeze(-1) + spread).tanh() @ weights), slope
+    fields = g.unsqueeze(-1) + spread
+    slope = torch.where(small, near[1], steepness(fields) @ weights)
+    up = torch.where(small, 2 * (2 * g).sigmoid() + near[0], 2 * (2 * fields).sigmoid() @ weights)  # 1 + m, and then 1 - m
+    down = torch.where(small, 2 * (-2 * g).sigmoid() - near[0], 2 * (-2 * fields).sigmoid() @ weights)
+    return torch.where(small, t + near[0], fields.tanh() @ weights), slope, up * down
 
 
 def steepness(g: Tensor) -> Tensor:
@@ -185,8 +188,8 @@ def _polynomial(row: list[float], t: Tensor) -> Tensor:
     return value
 
 
-def _reacted(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
-    """The one root of ``m = tanh(g - width m)``, and its slope by g: bisected, then polished with its derivatives."""
+def _reacted(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The one root of ``m = tanh(g - width m)``, its slope by g, and ``1 - m^2``: bisected, polished with its derivatives."""
     with torch.no_grad():
         low, high = -torch.ones_like(g), torch.ones_like(g)
         for _ in range(50):
@@ -198,4 +201,4 @@ def _reacted(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor]:
         value = (g - width * m).tanh()
         m = m - (m - value) / (1 + width * (1 - value.square()))
     slope = steepness(g - width * m)
-    return m, slope / (1 + width * slope)
+    return m, slope / (1 + width * slope), slope

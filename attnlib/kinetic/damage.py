@@ -44,6 +44,7 @@ def _apart(share: float, gain: float, places: np.ndarray, weights: np.ndarray) -
     widest = 9.0
     a, b = widest * places[:, None], widest * (1 + places) / 2
     density = np.exp(-(a**2 + b**2) / 2) / (2 * math.pi)
+    gain = min(gain, 1e100)  # where tanh has long been a sign
     alike, unlike = gain * math.sqrt(1 - share) * a, gain * math.sqrt(share) * b
     gaps = np.tanh(alike + unlike) - np.tanh(alike - unlike)
     return float((widest * weights) @ (density * gaps) @ (widest / 2 * weights))  # twice the half, halved

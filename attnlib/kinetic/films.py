@@ -13,7 +13,7 @@ from attnlib.kinetic.given import check_beside, checked
 
 def film(
     J: Float[Tensor, "n n"],
-    x: Float[Tensor, "n"] | None = None,
+    x: Float[Tensor, "..."] | None = None,
     *,
     beta: float | int = 1.0,
     steps: int,
@@ -29,7 +29,7 @@ def film(
 
     Args:
         J: couplings ``[n, n]``, ``J[i, j]`` how spin i feels spin j; need not be symmetric.
-        x: drive ``[n]``; default none.
+        x: drive, broadcast to ``[n]``; default none.
         beta: inverse temperature, a number above 0.
         steps: how many steps to take.
         start: the first frames, ``[*films, n]``, of plus and minus ones; default one film, drawn.
@@ -63,7 +63,7 @@ def film(
 
 def from_the_past(
     J: Float[Tensor, "n n"],
-    x: Float[Tensor, "n"] | None = None,
+    x: Float[Tensor, "..."] | None = None,
     *,
     beta: float | int = 1.0,
     samples: int,
@@ -80,7 +80,7 @@ def from_the_past(
 
     Args:
         J: couplings ``[n, n]``, none below 0; need not be symmetric.
-        x: drive ``[n]``; default none.
+        x: drive, broadcast to ``[n]``; default none.
         beta: inverse temperature, a number above 0.
         samples: how many to draw, each on its own.
         most: how far back to go at most.
@@ -111,7 +111,9 @@ def from_the_past(
         ends = torch.tensor([1.0, -1.0], dtype=system.fields.dtype, device=J.device)[:, None, None]
         while len(left):
             if steps > most:
-                raise ValueError(f"{len(left)} of {samples} films have not met within {most} steps; expected warmer spins")
+                raise ValueError(
+                    f"{len(left)} of {samples} films have not met within most, {most} steps; expected more, or warmer spins"
+                )
             both = ends.expand(2, len(left), system.n)
             for ago in range(steps, 0, -1):  # a step's noise is drawn again whenever it is passed: nothing is kept
                 noise = _noise(system, (samples, system.n), own.manual_seed(seed + ago))
@@ -124,7 +126,7 @@ def from_the_past(
 
 def ordered_sweep(
     J: Float[Tensor, "n n"],
-    x: Float[Tensor, "n"] | None = None,
+    x: Float[Tensor, "..."] | None = None,
     *,
     beta: float | int = 1.0,
     samples: int,
@@ -139,7 +141,7 @@ def ordered_sweep(
 
     Args:
         J: couplings ``[n, n]``, zero on the diagonal and above.
-        x: drive ``[n]``; default none.
+        x: drive, broadcast to ``[n]``; default none.
         beta: inverse temperature, a number above 0.
         samples: how many to draw.
         generator: of the draws, on the device of J.

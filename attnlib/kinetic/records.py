@@ -70,3 +70,25 @@ class MomentsRecord:
     residual: Float[Tensor, "*batch"]
     iterations: Int[Tensor, "*batch"]
     converged: Bool[Tensor, "*batch"]
+
+
+@dataclass(frozen=True)
+class KineticAttentionRecord:
+    """What a call of :class:`attnlib.kinetic.KineticAttention` did: couplings, drive, and the means of the spins, step by step.
+
+    ``output [*batch, n, dim]``; ``weights [*batch, heads, n, n]``, the couplings; ``drive [*batch, heads, n, d]``, the values;
+    ``m [steps + 1, *batch, heads, n, d]``, the means at the start and after each step. With moments ``C [*batch, heads, 2, n,
+    n]``, covariances by component after the last step, of one time and of the last step with the one before, and
+    ``entropy_production [*batch, heads]`` of that step, in nats a component; both None without.
+
+    >>> from attnlib.kinetic import KineticAttention
+    >>> KineticAttention(8, heads=2, steps=2).explain(torch.zeros(1, 3, 8)).m.shape
+    torch.Size([3, 1, 2, 3, 4])
+    """
+
+    output: Float[Tensor, "*batch n dim"]
+    weights: Float[Tensor, "*batch heads n n"]
+    drive: Float[Tensor, "*batch heads n d"]
+    m: Float[Tensor, "states *batch heads n d"]
+    C: Float[Tensor, "*batch heads 2 n n"] | None
+    entropy_production: Float[Tensor, "*batch heads"] | None

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlib._core.autocast import working
 from attnlib._core.bessel import ratio
-from attnlib._core.checks import Scalar, check_beta, check_choice, check_field, check_floating
+from attnlib._core.checks import Scalar, broadcasts, check_beta, check_choice, check_field, check_floating
 from attnlib._core.convergence import OnFailure
 from attnlib._core.numerics import widened
 from attnlib._core.systems import System
@@ -22,6 +22,10 @@ Gain = Literal["limit", "half", "exact"]
 """The response of a spin: of infinitely many components; with their number in the two bounds that half an order apart enclose
 it, a square root of the same form; or by Bessel functions.
 """
+
+
+STRONG = 1e5
+"""Times d: fields in which two powers of their inverse say all of a ratio of Bessel functions."""
 
 
 def vector_response(h: Float[Tensor, "*batch n d"], *, beta: Scalar = 1.0, gain: Gain = "exact") -> Float[Tensor, "*batch n d"]:
@@ -60,8 +64,7 @@ def vector_response(h: Float[Tensor, "*batch n d"], *, beta: Scalar = 1.0, gain:
     with working(h):
         wide = widened(h)
         factor = beta.to(wide.dtype)[..., None, None] if isinstance(beta, Tensor) and beta.ndim else beta
-        field = factor * wide
-        found = factor * _gains(field.square().mean(-1), h.shape[-1], gain).unsqueeze(-1) * wide
+        found = responded(factor * wide, gain)[0]
     return check_result(found.to(h.dtype), "h or beta are")
 
 
@@ -106,7 +109,7 @@ def moments_step(
     check_state(J, {"C": tuple(J.shape)}, C=C)
     with working(J):
         wide = system.couplings.dtype
-        found = _step(system, m.to(wide), C.to(wide), drive, gain)
+        found = moved(system.couplings, m.to(wide), C.to(wide), drive, gain)
     after, covariance, delayed = (check_result(one.to(J.dtype), "J, x or beta are") for one in found)
     return after, covariance, delayed
 
@@ -155,10 +158,10 @@ def stationary_moments(
         check_beside(J, start=start)
         check_field("start", start, tuple(drive.shape), J)
     with working(J):
-        free = _gains(drive.square().mean(-1), x.shape[-1], gain).unsqueeze(-1) * drive
+        free = responded(drive, gain)[0]
         m = free if start is None else start.to(free.dtype).expand(free.shape)
         begin = m, torch.diag_embed((1 - m.square().mean(-1)).clamp(min=0.0))
-        step = partial(_step, system, drive=drive, gain=gain)
+        step = partial(moved, system.couplings, drive=drive, gain=gain)
         *said, found = at_rest(step, system.couplings, free, begin, tolerance, max_steps, on_failure)
     m, C, produced = (check_result(one.to(J.dtype), "J, x or beta are") for one in said)
     return MomentsRecord(m, C, produced, found.residual.to(J.dtype), found.iterations, found.converged)
@@ -178,24 +181,58 @@ def _checked(name: str, rows: Tensor, J: Tensor, x: Tensor | None, beta: Scalar,
     if x is None:
         return system, system.couplings.new_zeros(shape)
     check_beside(J, x=x)
+    if not broadcasts(x.shape, shape):
+        raise ValueError(
+            f"x has shape {tuple(x.shape)} and {name} {tuple(rows.shape)}; expected one that broadcasts to {shape}"
+        )
     check_field("x", x, shape, J)
     factor = system.beta[..., None, None] if isinstance(system.beta, Tensor) and system.beta.ndim else system.beta
     return system, factor * widened(x).expand(shape)
 
 
-def _step(system: System, m: Tensor, C: Tensor, drive: Tensor, gain: Gain) -> Moments:
+def moved(J: Tensor, m: Tensor, C: Tensor, drive: Tensor, gain: Gain) -> Moments:
     """The step of :func:`moments_step`, with beta inside couplings and drive."""
-    J = system.couplings
-    m, C = m.expand(drive.shape), C.expand(*system.batch, system.n, system.n)
-    h = drive + J @ m
-    gains = _gains(h.square().mean(-1) + fluctuation(J, C), m.shape[-1], gain)
-    after = gains.unsqueeze(-1) * h
-    return after, *carried(gains, J, C, 1 - after.square().mean(-1))
+    m, C = m.expand(drive.shape), C.expand(*drive.shape[:-2], *J.shape[-2:])
+    after, gains, own = responded(drive + J @ m, gain, J, C)
+    return after, *carried(gains, J, C, own)
 
 
-def _gains(k: Tensor, d: int, gain: Gain) -> Tensor:
-    """Gains by beta, of ``beta^2 k``."""
+def responded(h: Tensor, gain: Gain, J: Tensor | None = None, C: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Means in fields ``[*batch, n, d]`` that have beta in them, gains by beta, and ``1 - |m|^2 / d`` without a difference.
+
+    Fields and couplings are taken in units of the larger of both, spin by spin, so that no square overflows.
+    """
+    d = h.shape[-1]
+    size = h.detach().abs().amax(-1).clamp(min=1.0)
+    if J is not None and C is not None:
+        size = torch.maximum(size, J.detach().abs().amax(-1))
+        noise = fluctuation(J / size.unsqueeze(-1), C)
+    else:
+        noise = torch.zeros_like(size)
+    unit = h / size.unsqueeze(-1)
+    felt = unit.square().mean(-1) + noise
     if gain == "exact":
-        return d * ratio(d / 2 - 1, d * d * k)
-    inverse = 1 / d if gain == "half" else 0.0
-    return 2 / ((1 - inverse) + ((1 + inverse) ** 2 + 4 * k).sqrt())
+        by, own = _bessel_gains(felt, size, d)
+        own = own + by.square() * noise
+    else:
+        inverse = 1 / d if gain == "half" else 0.0
+        root = (((1 + inverse) / size).square() + 4 * felt).sqrt()
+        by = 2 / ((1 - inverse) / size + root)
+        rest = (2 + 2 * inverse**2) / size / size + 2 * (1 - inverse) * root / size + 4 * noise
+        own = rest * by.square() / 4
+    return by.unsqueeze(-1) * unit, by / size, own
+
+
+def _bessel_gains(felt: Tensor, size: Tensor, d: int) -> tuple[Tensor, Tensor]:
+    """Gains in units of the size, and ``1 - A^2``, of ``felt``, the square of the field in units of the size.
+
+    In double precision, since one is near ``A``; and from its first powers of ``1 / z`` where these have all digits.
+    """
+    kept, felt, size = felt.dtype, felt.double(), size.double()
+    strong = torch.where(felt > 0, felt, 1.0).sqrt()
+    z = d * size * strong
+    cold = (felt > 0) & (z > STRONG * d)
+    ratios = ratio(d / 2 - 1, d * d * (torch.where(cold, 0.0, felt) * size * size))
+    by = torch.where(cold, (1 - (d - 1) / (2 * z) + (d - 1) * (d - 3) / (8 * z * z)) / strong, d * ratios * size)
+    near = (d - 1) / z - (d - 1) * (d - 2) / (2 * z * z)
+    return by.to(kept), torch.where(cold, near, 1 - by.square() * felt).to(kept)

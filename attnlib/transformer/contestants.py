@@ -1,4 +1,4 @@
-"""What attnlib registers of its own: floors, softmax, energies, collectives of spins, graphs."""
+"""What attnlib registers of its own: floors, softmax, energies, collectives of spins, driven ones, graphs."""
 
 import inspect
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from attnlib._core.checks import check_count
 from attnlib.attention import Mixer, SoftmaxAttention
 from attnlib.free_energy import VectorSpinAttention
 from attnlib.hopfield import EnergyAttention
+from attnlib.kinetic import KineticAttention
 from attnlib.mean_field import Binary, MeanFieldAttention
 from attnlib.message_passing import GraphAttention
 from attnlib.transformer.floors import IdentityMixer, LinearMixer, PlaceMixer, PoolMixer
@@ -60,6 +61,8 @@ def preset(kind: type[Mixer], *, wide: int = 1, **fixed: object) -> Callable[...
 HALF: dict[str, Any] = {"steps": 4, "step_size": 0.5}
 """Four half steps. Four whole ones would lose the query on the way."""
 NAIVE: dict[str, Any] = {"prior": Binary(), "onsager": "none"}
+MOMENTS: dict[str, Any] = {"steps": 2, "closure": "moments"}
+"""Two steps, since the first is exact without covariances."""
 CONTENT: dict[str, Any] = {"couplings": "softmax", "sites": None}
 SOFTMAX, LEARNED, FIELDS = "softmax(beta q.k)", "learned, for each pair of places", "softmax of the fields"
 PAIRS, SPINS = "pairs of tokens", "pairs of spins"
@@ -125,6 +128,8 @@ _TABLE: tuple[tuple[str, Callable[..., nn.Module], str, str, str, str], ...] = (
         FIELDS,
         "the saddle point, one z",
     ),
+    ("kinetic", preset(KineticAttention), "means", "driven spins", SOFTMAX, "one step from definite spins"),
+    ("kinetic-moments", preset(KineticAttention, **MOMENTS), "moments", "driven spins", SOFTMAX, "many components"),
     ("graph", preset(GraphAttention), "values", "pairs along edges", SOFTMAX, "softmax on a complete graph"),
 )
 

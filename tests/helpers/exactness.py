@@ -239,11 +239,13 @@ def _perturbed(make: Callable[[], Call], seed: int, precision: torch.dtype, slop
     generator = torch.Generator().manual_seed(seed)
     call = make()
     inside = call.module is None and not any(map(callable, call.arguments.values()))  # else half precision is computed in
-    eps = torch.finfo(torch.promote_types(precision, torch.float32) if inside else precision).eps
+    of = torch.finfo(torch.promote_types(precision, torch.float32) if inside else precision)
+    eps, least = of.eps, of.smallest_normal * of.eps  # numbers below the smallest normal one are so far apart
 
     def shaken(tensor: Tensor) -> Tensor:
         moved = 2 * torch.rand(tensor.shape, generator=generator, dtype=torch.float64) - 1
-        return tensor * (1 + eps * moved.to(tensor.device))
+        moved = moved.to(tensor.device)
+        return torch.where(tensor == 0, tensor, tensor * (1 + eps * moved) + least * moved)
 
     for name, value in call.arguments.items():
         if isinstance(value, float) and not value.is_integer():

@@ -38,7 +38,7 @@ ALWAYS |= {"vector_film": ("films", "steps", "burn_in")}
 ALWAYS |= {"compare": ("rates", "seeds", "fresh_seeds", "steps", "batch", "test", "progress")}
 ALWAYS |= {"LanguageModel": ("readout",), "examine": ("progress",)}
 ALWAYS |= {"train_one": ("steps", "batch", "test")}
-ALWAYS |= {"VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
+ALWAYS |= {"KineticAttention": ("heads",), "VectorSpinAttention": ("heads", "sites"), "vector_spin_free_energy": ("h",)}
 """Optional arguments of every call: two heads, since one hides mistakes; a tolerance that is not of the dtype; few steps."""
 
 COUNTS = {"dim": 8, "heads": 2, "hidden": 8, "embedding": 6, "vocabulary": 12, "source_words": 12, "target_words": 12}

@@ -352,7 +352,7 @@ class MixerSuite(Made):
         assert record.output.requires_grad
         if getattr(record, "weights", None) is not None:
             close(record.weights.sum(-1), torch.ones(2, 2, 3, dtype=torch.float64), atol=1e-12)
-            assert bool((record.weights[(~mask)[:, None].expand(2, 2, 3, 5)] == 0).all())
+            assert bool((record.weights[(~mask)[:, None].expand(record.weights.shape)] == 0).all())
 
 
 class TracedSuite(Made):

@@ -17,6 +17,7 @@ from helpers.mixer_suite import MixerSuite
 
 from attnlib import EnergyAttention, SoftmaxAttention
 from attnlib.free_energy import VectorSpinAttention
+from attnlib.kinetic import KineticAttention
 from attnlib.mean_field import Binary, MeanFieldAttention
 from attnlib.message_passing import GraphAttention, complete_edges
 
@@ -140,6 +141,25 @@ class VectorSpinAttentionWithOneMultiplierAndTheFieldsCouplingsSuite(MixerSuite)
     kind = VectorSpinAttention
     settings: ClassVar = {"couplings": "tanh", "lengths": "total"}
     traced: ClassVar = {"max_steps": 6}
+    crosses = False
+
+
+class KineticAttentionSuite(MixerSuite):
+    kind = KineticAttention
+    crosses = False
+
+
+@another_setting
+class KineticAttentionInStepsSuite(MixerSuite):
+    kind = KineticAttention
+    settings: ClassVar = {"steps": 3, "start": "zero", "spin_beta": 1.5}
+    crosses = False
+
+
+@another_setting
+class KineticAttentionWithMomentsSuite(MixerSuite):
+    kind = KineticAttention
+    settings: ClassVar = {"steps": 2, "closure": "moments"}
     crosses = False
 
 

@@ -529,7 +529,7 @@ FOLLOWS_DTYPE |= {"belief_propagation.tolerance": 64 * torch.finfo(SINGLE).eps}
 NOT_TAKEN = [given(None, ACCEPT), given(torch.zeros(2, 3, 8), REFUSE, "a tensor"), given(3, REFUSE)]
 OWN = [
     f"{kind}.{method}.{name}"
-    for kind in ("MeanFieldAttention", "VectorSpinAttention")
+    for kind in ("MeanFieldAttention", "VectorSpinAttention", "KineticAttention")
     for method in ("forward", "split", "explain")
     for name in ("context", "score_bias")
 ]

@@ -12,6 +12,7 @@ from attnlib.course.models import teach
 from attnlib.course.oracles import forward_backward
 from attnlib.free_energy import SaddlePoint, VectorSpinAttention, VectorSpinRecord, saddle_point, vector_spin_free_energy
 from attnlib.hopfield import EnergyRecord, FixedPoints, find_fixed_points, hopfield_energy
+from attnlib.kinetic import KineticAttention, KineticAttentionRecord
 from attnlib.mean_field import (
     Gaussian,
     MeanField,
@@ -88,6 +89,7 @@ def main() -> None:
         GraphAttention(8, heads=2, edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]])),
         MeanFieldAttention(8, sites=5, heads=2, prior=Spherical(4), onsager="none"),
         VectorSpinAttention(8, heads=2, couplings="softmax"),
+        KineticAttention(8, heads=2, steps=2, closure="moments"),
     ):
         assert Block(mixer)(x).shape == x.shape
     record = EnergyAttention(8, steps=2).explain(x)
@@ -102,6 +104,7 @@ def main() -> None:
     assert_type(saddle_point(0.5 * J, x[:1, :1, :2]), SaddlePoint)
     assert_type(vector_spin_free_energy(0.5 * J, beta=0.5), Tensor)
     assert_type(VectorSpinAttention(8, sites=5).explain(x), VectorSpinRecord)
+    assert_type(KineticAttention(8).explain(x), KineticAttentionRecord)
     assert_type(Gaussian(2.0).mean(x[..., :1]), Tensor)
     assert_type(fixed_point(torch.cos, x[0]), FixedPoint)
     assert_type(online_softmax([(x[0], torch.ones(8, 3))]), PartialSoftmax)

@@ -20,6 +20,7 @@ CHEAPEST = {
     "EnergyAttention": "EnergyAttention",
     "MeanFieldAttention": "MeanFieldAttention",
     "VectorSpinAttention": "VectorSpinAttentionWithOneMultiplier",
+    "KineticAttention": "KineticAttention",
     "GraphAttention": "GraphAttention",
     "DistanceAttention": "TheRecipe",
 }

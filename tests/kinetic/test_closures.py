@@ -71,14 +71,27 @@ def test_from_a_definite_state_all_are_exact():
 @pytest.mark.parametrize("width", [0.0, 1e-5, 1.99e-4, 2.01e-4, 0.5, 8.0, 60.0])
 def test_a_smeared_tanh_and_its_slope(width):
     g = torch.linspace(-4, 4, 9, dtype=torch.float64)
-    value, slope = smeared(g, torch.full_like(g, width))
+    value, slope, own = smeared(g, torch.full_like(g, width))
 
     def weighed(z, one, of):
         return math.exp(-z * z / 2) * of(one + math.sqrt(width) * z) / math.sqrt(2 * math.pi)
 
+    close(own, 1 - value.square(), atol=1e-13)
     for one, at, tilt in zip(g.tolist(), value.tolist(), slope.tolist()):
         for of, found in ((math.tanh, at), (lambda y: 1 - math.tanh(y) ** 2, tilt)):
             assert abs(found - quad(weighed, -12, 12, (one, of), limit=400, epsabs=1e-13)[0]) < 1e-11
+
+
+@pytest.mark.parametrize("closure", KINDS)
+def test_the_variance_of_a_spin_that_hardly_turns_is_no_difference_of_ones(closure):
+    """Of spins in fields of 12: 4 exp(-24) of each is left, 1.5e-10, where in single precision 1 - m^2 is zero or 1e-7."""
+    x = torch.tensor([12.0, -12.0])
+    J = torch.tensor([[0.0, 0.1], [-0.2, 0.0]])
+    _, single, _ = closure_step(torch.zeros(2), torch.eye(2), J, x, closure=closure)
+    _, double, _ = closure_step(torch.zeros(2).double(), torch.eye(2).double(), J.double(), x.double(), closure=closure)
+    close(single.double().diagonal() / double.diagonal(), torch.ones(2).double(), atol=1e-4)
+    left = 1.0 if closure == "naive" else math.exp(2 * 0.2**2)  # the mean of exp(2 z), or the reaction
+    assert double[1, 1] == pytest.approx(4 * math.exp(-24) * left, rel=0.02)
 
 
 def errors(J, x, beta):

@@ -81,7 +81,7 @@ def test_it_is_not_the_state_in_which_films_first_meet():
 
 def test_cold_spins_do_not_meet_and_signed_couplings_are_refused():
     strong = torch.full((3, 3), 4.0)
-    with pytest.raises(ValueError, match="have not met within 64 steps"):
+    with pytest.raises(ValueError, match="have not met within most, 64 steps"):
         from_the_past(strong, samples=2, most=64, generator=seeded())
     with pytest.raises(ValueError, match="entries below 0"):
         from_the_past(torch.tensor([[-0.1]]), samples=1)

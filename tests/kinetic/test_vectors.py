@@ -11,6 +11,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from attnlib import ConvergenceError, saddle_point
 from attnlib.course.oracles import vector_film
 from attnlib.kinetic import moments_step, stationary_moments, vector_response
+from attnlib.kinetic.vectors import STRONG
 
 
 def seeded(seed=0):
@@ -173,3 +174,30 @@ def test_a_small_drive_in_single_precision_is_not_taken_for_none():
     assert found.converged
     close(found.m.double() / exact.m, torch.ones(10, 4).double(), atol=2e-3)
     assert (exact.m > 2e-5).all()
+
+
+@pytest.mark.parametrize("gain", ["exact", "half", "limit"])
+@pytest.mark.parametrize("size", [1e3, 1e10, 1e25, 1e37])
+def test_no_square_of_a_large_field_overflows(gain, size):
+    """In single precision 1e20 squared is no number; a spin in such a field lies along it, and hardly turns."""
+    h = normal(3, 8).float()
+    m = vector_response(size * h, gain=gain)
+    torch.testing.assert_close(m, h / h.square().mean(-1, keepdim=True).sqrt(), atol=2e-3, rtol=2e-3)
+    zero = torch.zeros(3, 3)
+    C = moments_step(torch.zeros(3, 8), zero, zero, size * h, gain=gain)[1].diagonal()
+    exact = moments_step(torch.zeros(3, 8).double(), zero.double(), zero.double(), size * h.double(), gain=gain)[1].diagonal()
+    left = {"exact": 7 / 8, "half": 7 / 8, "limit": 1.0}[gain] / (size * h.double().square().mean(-1).sqrt())
+    torch.testing.assert_close(C.double() / left, torch.ones(3).double(), atol=5e-3, rtol=0)
+    torch.testing.assert_close(exact / left, torch.ones(3).double(), atol=5e-3, rtol=0)
+
+
+@pytest.mark.parametrize("d", [2, 3, 16])
+def test_what_is_left_of_a_spin_is_the_same_where_the_formula_changes(d):
+    """Below and above the field from which on two powers of its inverse stand for Bessel functions."""
+    zero = torch.zeros(1, 1).double()
+    found = []
+    for field in (STRONG * (1 - 1e-6), STRONG * (1 + 1e-6)):
+        x = torch.full((1, d), field, dtype=torch.float64)
+        m, C, _ = moments_step(torch.zeros(1, d).double(), zero, zero, x, gain="exact")
+        found.append(torch.stack([1e5 * (1 - m[0, 0]), 1e5 * C[0, 0]]))
+    close(found[0], found[1], atol=1e-5)

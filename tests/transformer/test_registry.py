@@ -30,6 +30,8 @@ OURS = [
     "vector-spins-total",
     "vector-spins-softmax",
     "vector-spins-softmax-total",
+    "kinetic",
+    "kinetic-moments",
     "graph",
 ]
 
