@@ -55,7 +55,7 @@ class SaddlePoint:
 
     @property
     def lengths(self) -> Float[Tensor, "*batch n"]:
-        """``|m_i|^2 / D + chi_ii``, ``[*batch, n]``: the sum rule says that each is 1."""
+        """``|m_i|^2 / D + chi_ii``, ``[*batch, n]``; each is 1, by the sum rule."""
         return self.overlaps.diagonal(dim1=-2, dim2=-1)
 
     @property

@@ -99,5 +99,5 @@ class FixedPoints:
 
     @property
     def sharing(self) -> Int[Tensor, "k"]:
-        """How many memories share each point ``[k]``: those with at least half of the largest weight. One: a single pattern."""
+        """How many memories share each point, ``[k]``, with at least half of the largest weight; one is a single pattern."""
         return (self.weights >= self.weights.amax(-1, keepdim=True) / 2).sum(-1)

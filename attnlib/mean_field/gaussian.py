@@ -32,7 +32,7 @@ def gaussian_response(
     .. math:: m = (\Sigma^{-1} - \beta J)^{-1} \beta h
 
     With ``causal=True`` the mean of each spin is that in the system of the spins up to it, ``0..i``: one Cholesky factor ``L``
-    holds the factors of all these systems, and ``m_i = L_{ii}^{-T} (L^{-1} \beta h)_i``. So all prefixes cost no more than one
+    holds the factors of all these systems, and ``m_i = L_ii^-T (L^-1 beta h)_i``. So all prefixes cost no more than one
     system.
 
     Args:

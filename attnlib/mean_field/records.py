@@ -57,7 +57,7 @@ class MeanField:
 
     @property
     def spectrum(self) -> Float[Tensor, "*batch n"]:
-        """Eigenvalues of chi, ascending, ``[*batch, n]``: the largest diverges where the theory breaks down."""
+        """Eigenvalues of chi, ascending, ``[*batch, n]``; the largest diverges where the theory breaks down."""
         return eigenvalues(widened(self.chi.detach())).to(self.chi.dtype)
 
     @property
