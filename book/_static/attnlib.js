@@ -105,6 +105,7 @@
       const changes = JSON.parse(words.dataset.to);
       button.addEventListener("click", () => put(box, changes));
       words.replaceWith(button);
+      if (/^[.,;:)]/.test(button.nextSibling?.data ?? "")) button.after("\u2060"); // the sign stays on its line
       document.body.append(heard);
     }
   });
@@ -238,6 +239,15 @@
   };
   window.addEventListener("resize", again);
   for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", again);
+
+  // A table of three or more columns is a list of cards on a phone: each cell says which column it is of.
+  const lists = "#all-claims, #what-it-explains, #where-a-physical-reading-stops, #what-we-foresaw-wrongly, .cell_output";
+  for (const table of document.querySelectorAll(".bd-article table.table:has(th:nth-child(3))")) {
+    if (table.closest(lists)) continue;
+    const columns = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
+    table.classList.add("cards");
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => columns[i] && (cell.dataset.column = columns[i]));
+  }
 
   // A link to something inside a fold opens it; not every browser does so by itself. It is gone to when nothing moves any more.
   const reveal = () => {
