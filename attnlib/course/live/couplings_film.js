@@ -131,7 +131,7 @@ function render({ model, el }) {
     }, kit.reducedMotion() ? SLOW_MS : PICTURE_MS);
   }
 
-  /* Patches where they lie in the picture, the class spin above them: the darker, the stronger coupled to the chosen one. */
+  /* Patches where they lie in the picture, the class spin above them: the fuller the colour, the stronger the coupling. */
   function spins(width, now, table) {
     const [rows, columns] = grid, tile = Math.min((Math.min(width, NET) - 4) / columns, (NET - ABOVE) / rows);
     const left = (width - tile * columns) / 2;
@@ -192,7 +192,7 @@ function render({ model, el }) {
     const pair = said.strongest.map(nameOf).join(" and ");
     const about = `After step ${said.step} ${kit.numeral(100 * said.right, 1)} % of unseen digits are right`;
     score.textContent = `${kit.numeral(100 * said.right, 1)} % right`;
-    key.textContent = `The darker, the stronger coupled to the ${now.spin ? `spin of patch ${now.spin}` : "class spin"}, which is orange.`;
+    key.textContent = `The fuller the colour, the stronger coupled to the ${now.spin ? `spin of patch ${now.spin}` : "class spin"}, which is orange.`;
     strongest.textContent = `strongest pair: ${pair}`;
     for (const [name, bar] of Object.entries(bars)) bar.set(kit.numeral(said[name]), "", { to: said[name] / largest });
     net.setAttribute("aria-label", `Sixteen patches and the class spin, as dark as they are coupled to the ${nameOf(now.spin)} spin. ${about}; strongest pair: ${pair}`);

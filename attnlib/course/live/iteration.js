@@ -104,7 +104,7 @@ function render({ model, el }) {
     rate: kit.reading("Factor a step, theory"),
     measured: kit.reading("Factor a step, measured"),
     longest: kit.reading("Longest stable step"),
-    evaluations: kit.reading("Solved to 10\u207b\u2076 after"),
+    evaluations: kit.reading("Each mean to 10\u207b\u2076 after"),
   };
   const side = kit.html("div", {}, window_);
   const numbers = kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element));
