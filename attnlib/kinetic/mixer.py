@@ -125,7 +125,7 @@ class KineticAttention(Mixer):
             raise ValueError("key and score_bias are not as many as queries and None; expected these: spins are x's own tokens")
         with working(heads.query):
             if self.closure == "naive" and self.steps == 1:
-                m = self._respond(widened(heads.value), heads.seen.close(self._once(heads)))
+                m = self._respond(widened(heads.value), _alone(heads, self._once(heads)))
             elif self.closure == "naive":
                 m = self._naive(widened(heads.value), self._weights(heads))[-1]
             else:
@@ -173,7 +173,7 @@ class KineticAttention(Mixer):
 
     def _weights(self, heads: Heads) -> Tensor:
         """Couplings ``[*batch, heads, n, n]``, the same for all steps; rows of zeros for who may attend to nothing."""
-        weights = heads.seen.close(attention_weights_of(heads.query, heads.key, heads.beta, heads.seen))
+        weights = _alone(heads, attention_weights_of(heads.query, heads.key, heads.beta, heads.seen))
         return drop(weights, float(heads.dropout)) if heads.dropout else weights
 
     def _begin(self, drive: Tensor) -> Tensor:
@@ -212,3 +212,8 @@ class KineticAttention(Mixer):
         """Sizes, temperatures, steps and closure, for printing."""
         own = f"steps={self.steps}, closure={self.closure!r}, start={self.start!r}, spin_beta={self.spin_beta:.4g}"
         return f"{super().extra_repr()}, {own}"
+
+
+def _alone(heads: Heads, rows: Tensor) -> Tensor:
+    """Zeros for the tokens that may attend to nothing: others feel their spins, so no fill of the output's may stand there."""
+    return rows if heads.seen.rows is None else torch.where(heads.seen.rows, rows, 0.0)

@@ -219,7 +219,7 @@ function render({ model, el }) {
       x: { from: -1, to: 1, ticks: [-1, 0, 1], format: (value) => kit.numeral(value, 0) },
     });
     return [
-      text("name", 0, 12, "average of each spin"), text("", 0, 30, "bar: belief, black mark: exact"),
+      text("name", 0, 12, "average of each spin"), text("", 0, 30, "bar: belief, mark: exact"),
       text("", width - 44, 38, "belief", "end"), text("", width, 38, "exact", "end"),
       ...[-1, -0.5, 0, 0.5, 1].map((value) => kit.svg("line", { class: value ? "grid" : "zero", x1: toX(value), x2: toX(value), y1: top, y2: top + LINE * SPINS })),
       ...axes(),
