@@ -1,5 +1,6 @@
 """The contestants: every mixer under one name, made in one way, with what physics says of each; your own joins in one line."""
 
+import html
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ class Contestant:
         return tuple(name for name, kind in _parameters(self.make).items() if kind.kind is not kind.VAR_KEYWORD)
 
 
+HEAD = ("name", "who moves", "what couples", "where couplings come from", "what is exact")
+
+
 @dataclass(frozen=True)
 class Contestants:
     """What is registered, in the order in which it was: a table that can be printed, walked through and asked by name.
@@ -73,10 +77,18 @@ class Contestants:
     def __getitem__(self, name: str) -> Contestant:
         return _found(name, {entry.name: entry for entry in self.entries})
 
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+
+        def line(cells: tuple[str, ...], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        body = "\n".join(line(row, "td") for row in self.rows)
+        return f'<table class="table">\n<thead>{line(HEAD, "th")}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+
     def __repr__(self) -> str:
-        head = ("name", "who moves", "what couples", "where couplings come from", "what is exact")
-        table = (head, *self.rows)
-        widths = [max(len(row[column]) for row in table) for column in range(len(head))]
+        table = (HEAD, *self.rows)
+        widths = [max(len(row[column]) for row in table) for column in range(len(HEAD))]
         return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
 
 

@@ -36,6 +36,15 @@ OURS = [
 ]
 
 
+def test_the_table_is_a_table_in_a_notebook():
+    """What somebody writes of his own mixer is text there, and no markup."""
+    register("mine", nn.Identity, moves="<b>all</b> & none")
+    said = registered()._repr_html_()
+    assert said.count("<tr>") == len(registered()) + 1
+    assert "<td>&lt;b&gt;all&lt;/b&gt; &amp; none</td>" in said
+    assert all(f"<td>{name}</td>" in said for name in OURS)
+
+
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch):
     """Whatever a test registers is forgotten afterwards."""
