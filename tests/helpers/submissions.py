@@ -236,7 +236,7 @@ HANDED = {
     "a segmentation fault": Handed(first("import ctypes; ctypes.string_at(0)"), "incomplete", note="cell 1: ended Python"),
     "deep parentheses": Handed(first("x = " + "(" * 10_000 + ")" * 10_000), "incomplete", note="cell 1: "),
     "an alarm": Handed(
-        first("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.5)\nwhile True: pass"),
+        first("import signal\nsignal.setitimer(signal.ITIMER_PROF, 0.02)\nwhile True: pass"),
         "incomplete",
         note="cell 1: ended Python",
     ),
