@@ -413,6 +413,29 @@ def begins(seconds, code):
         os._exit(code)
     return pid
 child = begins(60, 1)"""
+ORPHANED = """\
+def lost():
+    hears, says = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        if os.fork() == 0:
+            os.write(says, str(os.getpid()).encode())
+            time.sleep(60)
+        os._exit(0)
+    os.waitpid(parent, 0)
+    return int(os.read(hears, 20))
+orphan = lost()"""
+ENDED = """\
+def ends(x):
+    for _ in range(20):
+        try:
+            state = open(f"/proc/{orphan}/stat").read().rpartition(")")[2].split()[0]
+        except OSError:
+            return "gone"
+        if state == "Z":
+            return "gone"
+        time.sleep(0.1)
+    return state"""
 STARTED = "gone = os.waitpid(begins(0.3, 7), 0)[1] >> 8"
 
 
@@ -422,9 +445,11 @@ def test_a_process_that_a_cell_leaves_ends_with_the_cell_and_one_that_a_cell_sta
     seen = "def seen(x):\n    return gone"
     left = "def alive(x):\n    try: return os.waitpid(child, 0)[1] & 127\n    except ChildProcessError: return -1"
     notebook = tmp_path / "leaves.ipynb"
-    cells = [cell(source)["cells"][0] for source in (LEFT, STARTED, seen, left)]
+    cells = [cell(source)["cells"][0] for source in (LEFT, ORPHANED, STARTED, seen, left, ENDED)]
     notebook.write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    asked = [{"number": str(i), "name": name, "calls": [[runner.packed(1)]]} for i, name in enumerate(("seen", "alive"))]
+    asked = [
+        {"number": str(i), "name": name, "calls": [[runner.packed(1)]]} for i, name in enumerate(("seen", "alive", "ends"))
+    ]
     said = list(heard(found.run(notebook, asked, [], 60)["said"]))
     answers = {message[1]: message[3] for message in said if message[0] == "result"}
-    assert answers == {"0": {"plain": 7}, "1": {"plain": signal.SIGKILL}}
+    assert answers == {"0": {"plain": 7}, "1": {"plain": signal.SIGKILL}, "2": {"plain": "gone"}}

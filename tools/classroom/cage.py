@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from classroom import bubble, hook, namespaces, places
-from classroom.limits import MEGABYTE, Limits, mapped, running
+from classroom.limits import MEGABYTE, Limits, counts_apart, mapped, running
 from classroom.system import DEATH_SIGNAL, DUMPABLE, LINUX, drop_privileges, prctl
 
 Kind = Literal["bubblewrap", "namespaces", "python"]
@@ -68,7 +68,8 @@ class Entrance:
 
     def __init__(self, cage: Cage, limits: Limits) -> None:
         self.cage, self.limits = cage, limits
-        self._others = 0 if os.getuid() == 0 else running()  # the kernel counts all that a user has
+        apart = os.getuid() == 0 or (cage.walls and counts_apart())
+        self._others = 0 if apart else running()  # the kernel counts all that a user has
         self._places = places.view(cage.closed) if cage.walls else []
         self._bubble = bubble.Bubble(self._places, limits, HOME) if cage.kind == "bubblewrap" else None
         self.home = HOME if cage.walls else tempfile.mkdtemp(prefix="home-")
@@ -89,7 +90,7 @@ class Entrance:
         drop_privileges()
         if LINUX:
             prctl(DEATH_SIGNAL, signal.SIGKILL)
-            if self.cage.walls:  # nobody else of this user is inside; the warden, perhaps the same user, counts open files
+            if self.cage.walls or self.cage.user is None:  # the warden, perhaps the same user, counts open files
                 prctl(DUMPABLE, 1)
         _limit(self.limits, self._others)
         hook.close(self.cage.closed, None if self.cage.walls else self.home, places.pythons())

@@ -78,3 +78,9 @@ def running() -> int:
             user, threads = (re.search(rf"^{name}:\s*(\d+)", text, re.MULTILINE) for name in ("Uid", "Threads"))
             found += int(threads[1]) if user and threads and user[1] == own else 0
     return found
+
+
+def counts_apart() -> bool:
+    """Whether the kernel counts processes in a user namespace apart from others of the same user: Linux since 5.14."""
+    release = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return release is not None and (int(release[1]), int(release[2])) >= (5, 14)

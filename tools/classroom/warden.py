@@ -7,7 +7,6 @@ submission's own inputs.
 
 import json
 import os
-import re
 import select
 import shutil
 import signal
@@ -17,11 +16,11 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from classroom import memory, runner
 from classroom.cage import Cage, Entrance
+from classroom.leftovers import leave_alone, runner_in
 from classroom.limits import MEGABYTE, Limits
 from classroom.system import DEATH_SIGNAL, LINUX, adopt, prctl
 from classroom.watch import LOOK, Watch, family
@@ -39,16 +38,6 @@ def step_in(line: bytes) -> tuple[list[str], float] | None:
     return (message[1:3], when) if len(message) == 4 and all(type(word) is str for word in message) else None
 
 
-def runner_in(members: list[int], said: int) -> int | None:
-    """The member that calls itself by a number, in the view of processes that it has."""
-    for pid in members:
-        with suppress(OSError):
-            own = re.search(r"^NSpid:.*?(\d+)$", Path(f"/proc/{pid}/status").read_text(errors="replace"), re.MULTILINE)
-            if own and int(own[1]) == said:
-                return pid
-    return None
-
-
 def turn(step: list[str], questions: list[str]) -> tuple[int, int, int] | None:
     """When it is a step's turn: cells come first, and everything once. None for what is no step."""
     kind, (cell, _, statement) = step[0], step[1].partition(".")
@@ -57,38 +46,14 @@ def turn(step: list[str], questions: list[str]) -> tuple[int, int, int] | None:
     return (2, questions.index(step[1]), 0) if kind == "question" and step[1] in questions else None
 
 
-def leave_alone(first: int, runner: int | None, before: float) -> None:
-    """End what steps have left behind: processes that began before, and are neither the runner nor lead to it."""
-    members, kept = family(first).members, {first}
-    if runner is None or runner not in members:
-        return
-    about = {one: _stat(one) for one in members}
-    pid = runner
-    while pid not in kept and about.get(pid):  # the runner, and those that lead into the cage
-        kept.add(pid)
-        pid = int(about[pid][1])
-    tick = os.sysconf("SC_CLK_TCK")
-    for one in set(members) - kept:
-        if about[one] and int(about[one][19]) / tick < before - 2 / tick:
-            with suppress(OSError):
-                os.kill(one, signal.SIGKILL)
-
-
-def _stat(pid: int) -> list[str]:
-    """What the kernel tells of a process, from its state on; nothing if it has gone."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    return []
-
-
 class Ear:
     """Hears what a submission says, and knows from it which step it is in.
 
     A step is believed once, and only after those that come before it: who announces one again and again gains no time.
     """
 
-    def __init__(self, child: int, watch: Watch, questions: list[str]) -> None:
-        self.child, self.watch, self.questions = child, watch, questions
+    def __init__(self, watch: Watch, questions: list[str]) -> None:
+        self.watch, self.questions = watch, questions
         self.heard, self.step, self.at = bytearray(), ["file", ""], (0, 0, 0)
         self._read = 0
         self._runner: int | None = None
@@ -104,7 +69,7 @@ class Ear:
         left: float | None = None
         for begun, when in filter(None, map(step_in, lines)):
             if begun[0] == "file" and self._runner is None and begun[1].isdecimal():  # before anything of the submission's
-                self._runner = runner_in(family(self.child).members, int(begun[1]))
+                self._runner = runner_in(self._members(), int(begun[1]))
             at = turn(begun, self.questions)
             if at is None or at <= self.at:
                 continue
@@ -113,12 +78,15 @@ class Ear:
             self.step, self.at = begun, at
             self.watch.step(begun[0])
         if left is not None:
-            leave_alone(self.child, self._runner, left)
+            leave_alone(self._members, self._runner, left)
+
+    def _members(self) -> list[int]:
+        return self.watch.family.members
 
 
-def listen(pipe: int, ear: Ear, group: memory.Group | None) -> tuple[str, list[str], bytes]:
+def listen(pipe: int, child: int, ear: Ear, group: memory.Group | None) -> tuple[str, list[str], bytes]:
     """Hear what a submission says until it ends or must be ended: how, in which step, and all that it said."""
-    child, watch, gone = ear.child, ear.watch, False
+    watch, gone = ear.watch, False
     while True:
         ready, _, _ = select.select([pipe], [], [], LOOK)
         data = os.read(pipe, 65536) if ready else b""
@@ -127,7 +95,7 @@ def listen(pipe: int, ear: Ear, group: memory.Group | None) -> tuple[str, list[s
             done = b'["done"]\n' in ear.heard[-4096:]
             how = "memory" if group is not None and group.exceeded else "done" if done else "died"
             return how, ear.step, bytes(ear.heard)
-        over = watch.exceeded(child, group)
+        over = watch.exceeded(group)
         if over:
             return over, ear.step, bytes(ear.heard)
         if watch.late:
@@ -206,8 +174,9 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
     entrance = Entrance(Cage(**job["cage"] | {"closed": tuple(job["cage"]["closed"])}), limits)
     group = memory.group(limits.memory)
     (pipe, its_end), (waits, go) = os.pipe(), os.pipe()
-    watch = Watch(limits, job["wall"], None if entrance.cage.walls else entrance.home)
-    ear = Ear(0, watch, [question["number"] for question in job["questions"]])
+    apart = set(family(os.getpid()).members)  # this one, and what makes the walls
+    watch = Watch(limits, job["wall"], apart, None if entrance.cage.walls else entrance.home)
+    ear = Ear(watch, [question["number"] for question in job["questions"]])
     try:
         child = os.fork()
         if child == 0:
@@ -219,8 +188,7 @@ def watched(job: dict[str, Any]) -> dict[str, Any]:
         if group is not None:
             group.add(child)
         os.close(go)
-        ear.child = child
-        how, step, heard = listen(pipe, ear, group)
+        how, step, heard = listen(pipe, child, ear, group)
         end(child, entrance)
         most = (group.most if group is not None else None) or watch.most
         spent = {"seconds": round(watch.spent, 2), "megabytes": round(most)}

@@ -3,6 +3,7 @@
 import os
 import stat
 import time
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +24,8 @@ class Family:
     awake: bool = False
 
 
-def family(first: int) -> Family:
-    """The processes that descend from one and itself, as Linux tells; elsewhere nothing is known of them.
+def family(first: int, apart: Set[int] = frozenset()) -> Family:
+    """The processes that descend from one and itself, but those that stand apart, as Linux tells; elsewhere only the one.
 
     Memory is what each has beyond the warden's own, which all of them share, and what lies in files of theirs without a name.
     """
@@ -38,9 +39,11 @@ def family(first: int) -> Family:
         pid = int(entry.parent.name)
         parents[pid] = int(fields[1])
         use[pid] = (sum(map(int, fields[11:15])) / tick, int(fields[21]) * page, fields[0] == "R")
-    found, shared = Family([first]), use.get(os.getpid(), (0, 0, False))[1]
-    for pid in found.members:  # grows while it is read
-        found.members += [child for child, parent in parents.items() if parent == pid]
+    every, shared = [first], use.get(os.getpid(), (0, 0, False))[1]
+    for pid in every:  # grows while it is read
+        every += [child for child, parent in parents.items() if parent == pid]
+    found = Family([pid for pid in every if pid not in apart])
+    for pid in found.members:
         seconds, megabytes, awake = use.get(pid, (0, 0, False))
         found.awake = found.awake or awake
         found.seconds, found.megabytes = found.seconds + seconds, found.megabytes + max(megabytes - shared, 0)
@@ -75,11 +78,12 @@ class Watch:
     """What a submission spends against its limits: processor time, and time in which none of it could run.
 
     Time in which it could run but other programs do is counted by the wall alone, so that a busy machine takes no points away.
+    Its processes are all below the warden, whoever has started them, but those that stand ``apart``: what makes the walls.
     ``home`` is its home where no walls keep that small.
     """
 
-    def __init__(self, limits: Limits, wall: float, home: str | None = None):
-        self.limits, self.home, self.until = limits, home, time.monotonic() + wall
+    def __init__(self, limits: Limits, wall: float, apart: Set[int] = frozenset(), home: str | None = None):
+        self.limits, self.apart, self.home, self.until = limits, apart, home, time.monotonic() + wall
         self.looked = time.monotonic()
         self.worked = self.asleep = self.step_begin = self.most = 0.0
         self.kind, self.said, self.interrupted = "file", 0, False
@@ -101,7 +105,12 @@ class Watch:
         """A new step has begun."""
         self.step_begin, self.kind, self.interrupted = self.spent, kind, False
 
-    def exceeded(self, first: int, group: memory.Group | None) -> str | None:
+    @property
+    def family(self) -> Family:
+        """Its processes now."""
+        return family(os.getpid(), self.apart)
+
+    def exceeded(self, group: memory.Group | None) -> str | None:
         """The limit that is exceeded. Looks at the processes now and then."""
         now = time.monotonic()
         if now > self.until:
@@ -112,7 +121,7 @@ class Watch:
             return "memory"
         if now - self.looked < LOOK:
             return None
-        seen = family(first)
+        seen = self.family
         self.worked, self.most = max(self.worked, seen.seconds), max(self.most, seen.megabytes)
         self.asleep += 0 if seen.awake else now - self.looked
         self.looked = now
