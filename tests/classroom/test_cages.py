@@ -384,9 +384,9 @@ def _alive(pid):
     return False
 
 
-def test_memory_in_files_without_a_name_is_counted(inbox):
+def test_memory_in_files_without_a_name_is_counted(keeper, inbox):
     """It belongs to no process: twenty with sixty files each could hold 19 GB that no limit of a process sees."""
-    found = Keeper(0, Limits(memory=400, seconds=5), [], unprotected=True)
+    found = keeper_in(keeper[0].cage.kind, [], Limits(memory=400, seconds=5))
     answer = found.run(inbox / "submissions" / "memory without a name.ipynb", [], [], 120)
     found.close()
     assert answer["end"] in ("done", "memory")  # a step that is interrupted leaves nothing behind
