@@ -16,7 +16,7 @@ from pathlib import Path
 
 import course
 import pytest
-from classroom import bubble, build, grade, limits, namespaces, places, runner
+from classroom import bubble, build, grade, limits, namespaces, places, runner, watch
 from classroom.cage import Cage
 from classroom.grade import Submission
 from classroom.judge import Exam, heard
@@ -382,6 +382,18 @@ def _alive(pid):
     with suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
     return False
+
+
+def test_who_has_ended_is_no_longer_counted_as_running():
+    """What a submission started and nobody waited for stays in the kernel's list."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    found = watch.family(os.getpid())
+    os.waitpid(child, 0)
+    assert child in found.members
+    assert found.alive < len(found.members)
 
 
 def test_memory_in_files_without_a_name_is_counted(keeper, inbox):

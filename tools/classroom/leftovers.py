@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,10 @@ def leave_alone(members: Callable[[], list[int]], runner: int | None, before: fl
         _signal(left, signal.SIGSTOP)
         stopped |= left
     _signal(stopped, signal.SIGKILL)
+    for _ in range(ROUNDS):
+        if all(_stat(one)[:1] in ([], ["Z"]) for one in stopped):
+            break
+        time.sleep(0.01)
 
 
 def _signal(processes: set[int], number: int) -> None:

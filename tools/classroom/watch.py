@@ -16,9 +16,10 @@ LOOK = 0.1
 
 @dataclass
 class Family:
-    """Processes that descend from one: which, their processor time in seconds, their memory, whether one of them could run."""
+    """Processes that descend from one: which, how many have not ended, their seconds, their memory, whether one could run."""
 
     members: list[int] = field(default_factory=list)
+    alive: int = 0
     seconds: float = 0
     megabytes: float = 0
     awake: bool = False
@@ -29,7 +30,7 @@ def family(first: int, apart: Set[int] = frozenset()) -> Family:
 
     Memory is what each has beyond the warden's own, which all of them share, and what lies in files of theirs without a name.
     """
-    parents, use = dict[int, int](), dict[int, tuple[float, float, bool]]()
+    parents, use = dict[int, int](), dict[int, tuple[float, float, str]]()
     tick, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE") / MEGABYTE
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -38,14 +39,14 @@ def family(first: int, apart: Set[int] = frozenset()) -> Family:
             continue
         pid = int(entry.parent.name)
         parents[pid] = int(fields[1])
-        use[pid] = (sum(map(int, fields[11:15])) / tick, int(fields[21]) * page, fields[0] == "R")
-    every, shared = [first], use.get(os.getpid(), (0, 0, False))[1]
+        use[pid] = (sum(map(int, fields[11:15])) / tick, int(fields[21]) * page, fields[0])
+    every, shared = [first], use.get(os.getpid(), (0, 0, "Z"))[1]
     for pid in every:  # grows while it is read
         every += [child for child, parent in parents.items() if parent == pid]
     found = Family([pid for pid in every if pid not in apart])
     for pid in found.members:
-        seconds, megabytes, awake = use.get(pid, (0, 0, False))
-        found.awake = found.awake or awake
+        seconds, megabytes, state = use.get(pid, (0, 0, "Z"))
+        found.awake, found.alive = found.awake or state == "R", found.alive + (state != "Z")
         found.seconds, found.megabytes = found.seconds + seconds, found.megabytes + max(megabytes - shared, 0)
     found.megabytes += nameless(found.members)
     return found
@@ -128,7 +129,7 @@ class Watch:
         over = {
             "total": self.kind == "cell" and self.spent > self.limits.total + self.limits.grace,
             "time": self.spent - self.step_begin > self.limits.seconds + self.limits.grace,
-            "processes": len(seen.members) > self.limits.processes + 3,  # those that lead into the cage
+            "processes": seen.alive > self.limits.processes + 3,  # those that lead into the cage
             "memory": seen.megabytes > self.limits.memory,
             "disk": self.home is not None and kept(self.home) > 4 * self.limits.file,
         }
