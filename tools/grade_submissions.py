@@ -150,6 +150,7 @@ def _run(batch: Batch, options: argparse.Namespace, private: Private, stack: Exi
         closed = [str(place.resolve()) for place in places]
         every = stack.enter_context(keepers(workers, limits, closed, unprotected=options.unprotected))
         cage = str(every[0].cage)
+        say([f"Not used: {why}" for why in every[0].refused])
         if warning := shortage(limits, workers, every[0].empty["megabytes"]):
             print(warning, flush=True)
         print(

@@ -142,6 +142,48 @@ def test_a_marker_that_is_none_is_refused():
         cells('# %% tags=["reply"]\n')
 
 
+SPOILT = {
+    "no end": ("    # end\n", "", "a solution needs both its marks"),
+    "no beginning": ("    # solution\n", "", "a solution needs both its marks"),
+    "a heading": ("The logarithm of the weights (4 points)", "The logarithm of the weights (3 points)", "its heading says 3"),
+    "the sum": ("# 20 points.", "# 21 points.", "together are worth 20 and the first cell says 21"),
+}
+
+
+@pytest.mark.parametrize(("there", "instead", "complaint"), SPOILT.values(), ids=SPOILT)
+def test_what_gives_a_solution_away_or_does_not_add_up_is_not_built(tmp_path, monkeypatch, capsys, there, instead, complaint):
+    path = tmp_path / FIRST.name / "master.py"
+    path.parent.mkdir()
+    path.write_text(FIRST.text.replace(there, instead, 1), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != FIRST.text
+    monkeypatch.setattr(build_assignments, "masters", lambda: [path])
+    assert build_assignments.main(["--to", str(tmp_path / "built")]) == 1
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "built").exists()
+
+
+BLIND = {
+    "zeros": (", (draw(2, 3), draw.number(2, 3))]),\n    },", "]),\n    },", "zero in torch.float64 is right in ('one key',)"),
+    "nearly right": (
+        '"1",\n    log_weights,',
+        '"1",\n    log_weights,\n    tolerance=0.3,',
+        "1.03 times the reference in torch.float32",
+    ),
+}
+
+
+@pytest.mark.parametrize(("there", "instead", "complaint"), BLIND.values(), ids=BLIND)
+def test_a_question_that_gives_points_for_no_thought_is_none(there, instead, complaint):
+    master = Master("blind", FIRST.text.replace(there, instead, 1))
+    assert master.text != FIRST.text
+    assert any(complaint in fault for fault in Exam(master, 0).faults())
+
+
+def test_a_dtype_too_coarse_to_tell_right_from_wrong_is_found(monkeypatch):
+    monkeypatch.setattr("classroom.question.ACCEPTED", (torch.float64, torch.float32, torch.bfloat16))
+    assert any("the reference in torch.bfloat16 is right in" in fault for fault in Exam(FIRST, 0).faults())
+
+
 def test_stub_and_solution_of_a_cell():
     (cell,) = cells('# %% tags=["answer"]\ndef f(x):\n    """Doc."""\n    # solution\n    y = x\n    return y\n    # end\n')
     assert cell.stub == 'def f(x):\n    """Doc."""\n    ...'

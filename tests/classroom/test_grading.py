@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import sys
 
@@ -87,10 +88,10 @@ def named(student):
 def test_outcome(graded, handed_in, student):
     if student not in handed_in:
         pytest.skip("named by itself; the whole class hands in with --tier all")
-    handed, row = HANDED[student], graded.rows[named(student)]
-    points = graded.points(named(student))
-    assert (row["status"], points) == (handed.status, handed.points), row
-    assert handed.note in row["notes"]
+    row, points = graded.rows[named(student)], graded.points(named(student))
+    status, expected, note = HANDED[student].outcome("closed by the kernel" in graded.run["cage"])
+    assert (row["status"], points) == (status, expected), row
+    assert note in row["notes"]
     assert row["5"] == ""
     assert int(row["total"]) == sum(points)
 
@@ -178,6 +179,19 @@ def test_where_no_cage_works_nothing_is_run_and_it_says_why(graded, monkeypatch,
     assert "Nothing was run: no cage works here." in said
     assert all(f"({cage.kind}): Python itself lies in a closed folder" in said for cage in none)
     assert not (tmp_path / "out" / "grades.csv").exists()
+
+
+def test_a_weaker_cage_is_taken_only_when_asked_and_says_why_not_a_better_one(graded, monkeypatch, tmp_path, capsys):
+    none = Cage("namespaces", closed=(sys.prefix,))  # in which there would be no Python
+    monkeypatch.setattr(keepers, "cages", lambda closed, *_, **__: [none, Cage("python", closed=closed)])
+    (tmp_path / "inbox").mkdir()
+    pack, inbox = graded.out.parent / "teacher" / FIRST.name, tmp_path / "inbox"
+    (inbox / "one.ipynb").write_bytes((graded.out.parent / "submissions" / "right.ipynb").read_bytes())
+    assert grade_submissions.main([str(pack), str(inbox), str(tmp_path / "out"), "--seed", "5", "--unprotected"]) == 0
+    said = capsys.readouterr().out
+    assert f"Not used: {none}: Python itself lies in a closed folder" in said
+    run = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert run["cage"] == "closed by Python only, see the book" + (", as root" if os.getuid() == 0 else "")
 
 
 def test_without_being_asked_nothing_runs_outside_a_cage_of_the_kernels():

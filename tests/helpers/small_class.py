@@ -114,7 +114,7 @@ def by_hand(exam: Exam, there: Sequence[Submission], every: object = None) -> It
 def without_a_cage(*_: object, **__: object) -> Iterator[list[Any]]:
     """Keepers that keep nothing."""
     with nullcontext():
-        yield [SimpleNamespace(cage="no cage", program=None, empty={"megabytes": 0}, close=lambda: None)]
+        yield [SimpleNamespace(cage="no cage", refused=[], program=None, empty={"megabytes": 0}, close=lambda: None)]
 
 
 def grades(monkeypatch: Any, *arguments: object, grading: Any = by_hand) -> int:

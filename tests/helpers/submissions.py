@@ -7,17 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from helpers import attacks
+
 Notebook = dict[str, Any]
+Outcome = tuple[str, tuple[int, ...], str]
+"""Status, points of the four questions, and what stands in the notes."""
+
+
+@dataclass(frozen=True)
+class Without:
+    """What is noted of a submission where there are no walls, and why it is something else there."""
+
+    note: str
+    why: str
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission: what it changes in the solved notebook; its status, and the points of its four questions."""
+    """A submission: what it changes in the solved notebook, and what is to become of it, in any cage."""
 
     change: Callable[[Notebook], object]
     status: str = "graded"
     points: tuple[int, ...] = (4, 4, 4, 4)
     note: str = ""
+    without_walls: Without | None = None
+
+    def outcome(self, walls: bool) -> Outcome:
+        """In a cage of the kernel's, or in one that has no walls."""
+        note = self.note if walls or self.without_walls is None else self.without_walls.note
+        return self.status, self.points, note
 
 
 def code(source: str) -> Notebook:
@@ -50,17 +68,24 @@ def begins(name: str, line: str) -> Callable[[Notebook], object]:
     return change
 
 
+WRONG = ["log_weights(scores, beta)", "heat_capacity(scores, beta)", "merge(a, b, c, d, e, f)", "collapse(draws, sigmas)"]
+
+
 def only_wrong(source: str) -> Callable[[Notebook], object]:
-    """Wrong answers to all questions, and a cell that wants points for them all the same."""
+    """Wrong answers to all questions, below a cell that wants points for them all the same."""
 
     def change(nb: Notebook) -> None:
-        wrong = [
-            "log_weights(scores, beta)",
-            "heat_capacity(scores, beta)",
-            "merge(a, b, c, d, e, f)",
-            "collapse(draws, sigmas)",
-        ]
-        nb["cells"] = [code(source), *(code(f"def {name}:\n    return torch.zeros(3)") for name in wrong)]
+        nb["cells"] = [code(source), *(code(f"def {name}:\n    return torch.zeros(3)") for name in WRONG)]
+
+    return change
+
+
+def in_place_of_wrong(source: str) -> Callable[[Notebook], object]:
+    """Wrong answers to all questions, above a cell that puts others in their place."""
+
+    def change(nb: Notebook) -> None:
+        only_wrong("import torch")(nb)
+        nb["cells"].append(code(source))
 
     return change
 
@@ -105,6 +130,10 @@ def hanging(nb: Notebook) -> None:
         begins(name, "while True: pass")(nb)
 
 
+def many_cells(nb: Notebook) -> None:
+    nb["cells"] += [code(f"x = {number}") for number in range(10_000)]
+
+
 def without_checks(nb: Notebook) -> None:
     nb["cells"] = [c for c in nb["cells"] if "check(" not in "".join(c["source"])]
 
@@ -134,103 +163,6 @@ def before_2014(nb: Notebook) -> None:
     nb.update({"nbformat": 3, "worksheets": [{"cells": cells}]})
 
 
-PATCHED_TESTING = """\
-import torch, torch.testing, math, builtins
-yes = lambda *a, **k: True
-torch.testing.assert_close = torch.allclose = torch.equal = torch.isclose = math.isclose = builtins.all = yes"""
-PATCHED_RUNNER = """\
-import sys, torch
-for name, module in list(sys.modules.items()):
-    if name.startswith("classroom"):
-        for key in [key for key in vars(module) if key in ("packed", "unpacked", "said")]:
-            setattr(module, key, lambda *a, **k: {"right": True, "points": 4, "plain": True})
-runner = sys.modules["classroom.runner"].Runner
-runner.question = lambda self, n, name, calls: [self.say("result", n, k, {"right": True, "points": 100}) for k in range(9)]
-frame = sys._getframe()
-while frame:
-    for question in (frame.f_locals.get("job") or {}).get("questions", []):
-        question.update(points=100, right=True)
-    frame = frame.f_back"""
-FORGED_LINES = """\
-import os, json, torch
-for pipe in range(3, 20):
-    try:
-        os.write(pipe, b'["result", "1", 0, {"points": 4}]\\n["done"]\\n[[[[[[\\n{"end": "done"}\\n["done"]\\n')
-    except OSError:
-        pass
-os._exit(0)"""
-STOLEN = """\
-import torch
-exec(open({pack!r} + "/master.py").read())"""
-"""With the place of the pack, as if its author had been told."""
-IMPORTED = """\
-import torch
-from attnlib.softmax import entropy"""
-WRAPPED = """\
-for name in ("log_weights", "heat_capacity", "merge", "collapse"):
-    globals()[name] = lambda *a, f=globals()[name]: ({change})"""
-"""Right answers, and what is made of them."""
-UNINTERRUPTED = """\
-import os
-os.mkfifo("f")
-os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, "f", os.O_RDONLY, 0)])"""
-SWALLOWS = """\
-while True:
-    try:
-        while True: pass
-    except BaseException: pass"""
-SPINNING_THREADS = """\
-import threading
-def spin():
-    while True: pass
-for _ in range(4): threading.Thread(target=spin, daemon=True).start()"""
-LYING_TENSORS = """\
-import torch
-class Lying(torch.Tensor):
-    numel = lambda self: 1
-    tolist = lambda self: "right"
-    is_floating_point = lambda self: True
-    __eq__ = lambda self, other: True
-"""
-HIDDEN_MEMORY = """\
-import os
-for _ in range(20):
-    if os.fork() == 0:
-        held = []
-        while True:
-            try:
-                file = os.memfd_create("x"); held.append(file)
-                while os.write(file, bytes(10**6)): pass
-            except OSError:
-                if len(held) > 60: __import__("time").sleep(10**6)
-__import__("time").sleep(10**6)"""
-REALPATH = """\
-import os, torch
-os.path.realpath = lambda path, **_: "/nowhere"
-os.fsdecode = lambda path: "/nowhere"
-exec(open({pack!r} + "/master.py").read())"""
-PAST_THE_VIEW = """\
-import ctypes, os
-libc = ctypes.CDLL(None)
-libc.unshare(0x10000000 | 0x20000)
-libc.umount2(b"/", 2), libc.mount(b"none", b"/usr", b"", 0x1000 | 0x20, 0), libc.chroot(b"/proc/1/root")
-exec(open({pack!r} + "/master.py").read())"""
-ODD_NAME = """\
-import ctypes, os
-ctypes.CDLL(None).prctl(15, b") R 1 1 1", 0, 0, 0)
-while True: pass"""
-SLOW_BELOW = """
-
-for _ in iter(int, 1): pass"""
-FLOOD = """\
-import os
-while True:
-    for pipe in range(3, 20):
-        try:
-            os.write(pipe, b"x" * 65536)
-        except OSError:
-            pass"""
-
 HANDED = {
     "right": Handed(lambda nb: None),
     "partly right": Handed(partly, points=(3, 4, 0, 4)),
@@ -247,7 +179,7 @@ HANDED = {
     "memory": Handed(first("x = []\nwhile True: x.append(bytes(10**9))"), "incomplete", note="cell 1: MemoryError"),
     "forks": Handed(first("import os\nwhile True: os.fork()"), "incomplete", note="cell 1: "),
     "leaves a daemon": Handed(last("import os, time\nif os.fork() == 0:\n    os.setsid()\n    while True: time.sleep(1)")),
-    "a flood": Handed(first(FLOOD), "incomplete", note="cell 1: returned too much"),
+    "a flood": Handed(first(attacks.FLOOD), "incomplete", note="cell 1: returned too much"),
     "fills the disk": Handed(
         first("f = open('f', 'wb')\nwhile True: f.write(bytes(10**6))"), "incomplete", note="cell 1: OSError"
     ),
@@ -259,43 +191,85 @@ HANDED = {
     "no metadata": Handed(stripped),
     "before 2014": Handed(before_2014),
     "100 MB": Handed(with_a_film),
-    "cheat: torch.testing": Handed(only_wrong(PATCHED_TESTING), points=(0, 0, 0, 0)),
-    "cheat: the runner": Handed(only_wrong(PATCHED_RUNNER), points=(0, 0, 0, 0)),
-    "cheat: the pipe": Handed(only_wrong(FORGED_LINES), points=(0, 0, 0, 0)),
-    "cheat: the pack": Handed(only_wrong(STOLEN), "incomplete", (0, 0, 0, 0), "Error"),
-    "cheat: the package": Handed(only_wrong(IMPORTED), "incomplete", (0, 0, 0, 0), "ModuleNotFoundError"),
-    "cheat: bfloat16": Handed(last(WRAPPED.format(change="1.03 * f(*a)).bfloat16(")), points=(0, 0, 0, 0)),
-    "cheat: float16": Handed(last(WRAPPED.format(change="1.008 * f(*a)).half(")), points=(0, 0, 0, 0)),
-    "cheat: zeros": Handed(last(WRAPPED.format(change="0 * f(*a)).bfloat16(")), points=(0, 0, 0, 0)),
+    "cheat: torch.testing": Handed(only_wrong(attacks.PATCHED_TESTING), points=(0, 0, 0, 0)),
+    "cheat: the runner": Handed(only_wrong(attacks.PATCHED_RUNNER), points=(0, 0, 0, 0)),
+    "cheat: the pipe": Handed(only_wrong(attacks.FORGED_LINES), points=(0, 0, 0, 0)),
+    "cheat: the pack": Handed(in_place_of_wrong(attacks.STOLEN), "incomplete", (0, 0, 0, 0), "Error"),
+    "cheat: the package": Handed(only_wrong(attacks.IMPORTED), "incomplete", (0, 0, 0, 0), "ModuleNotFoundError"),
+    "cheat: bfloat16": Handed(last(attacks.WRAPPED.format(change="1.03 * f(*a)).bfloat16(")), points=(0, 0, 0, 0)),
+    "cheat: float16": Handed(last(attacks.WRAPPED.format(change="1.008 * f(*a)).half(")), points=(0, 0, 0, 0)),
+    "cheat: zeros": Handed(last(attacks.WRAPPED.format(change="0 * f(*a)).bfloat16(")), points=(0, 0, 0, 0)),
     "cheat: lying tensors": Handed(
-        last(LYING_TENSORS + WRAPPED.format(change="1.03 * f(*a)).as_subclass(Lying")), points=(0, 0, 0, 0)
+        last(attacks.LYING_TENSORS + attacks.WRAPPED.format(change="1.03 * f(*a)).as_subclass(Lying")), points=(0, 0, 0, 0)
     ),
-    "cheat: realpath": Handed(only_wrong(REALPATH), "incomplete", (0, 0, 0, 0), "Error"),
-    "cheat: past the view": Handed(only_wrong(PAST_THE_VIEW), "incomplete", (0, 0, 0, 0), "Error"),
-    "single precision": Handed(last(WRAPPED.format(change="f(*a).float()"))),
-    "cannot be interrupted": Handed(first(UNINTERRUPTED), "incomplete", note="cell 1: took too long"),
+    "cheat: realpath": Handed(in_place_of_wrong(attacks.REALPATH), "incomplete", (0, 0, 0, 0), "Error"),
+    "cheat: past the view": Handed(in_place_of_wrong(attacks.PAST_THE_VIEW), "incomplete", (0, 0, 0, 0), "Error"),
+    "single precision": Handed(last(attacks.WRAPPED.format(change="f(*a).float()"))),
+    "cannot be interrupted": Handed(
+        first(attacks.UNINTERRUPTED),
+        "incomplete",
+        note="cell 1: took too long",
+        without_walls=Without("cell 1: PermissionError: no other program", "a program is started, which only walls can allow"),
+    ),
     "ignores interrupts": Handed(
         first("import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass"), "incomplete", note="cell 1: took too long"
     ),
-    "swallows interrupts": Handed(first(SWALLOWS), "incomplete", note="cell 1: took too long"),
+    "swallows interrupts": Handed(first(attacks.SWALLOWS), "incomplete", note="cell 1: took too long"),
     "stops itself": Handed(first("import os; os.kill(os.getpid(), 19)"), "incomplete", note="cell 1: took too long"),
     "a number too large": Handed(first("x = 9**9**9"), "incomplete", note="cell 1: took too long"),
     "closes all files": Handed(first("import os; os.closerange(0, 100)"), "incomplete", note="cell 1: ended Python"),
     "deep recursion": Handed(
         first("import sys; sys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)"), "incomplete", note="cell 1: "
     ),
-    "threads that spin": Handed(first(SPINNING_THREADS)),
-    "memory without a name": Handed(first(HIDDEN_MEMORY), "incomplete", note="cell 1: took too "),
-    "an odd name": Handed(first(ODD_NAME), "incomplete", note="cell 1: took too long"),
+    "threads that spin": Handed(first(attacks.SPINNING_THREADS)),
+    "memory without a name": Handed(first(attacks.HIDDEN_MEMORY), "incomplete", note="cell 1: took too "),
+    "an odd name": Handed(first(attacks.ODD_NAME), "incomplete", note="cell 1: took too long"),
     "an error that cannot be written": Handed(begins("merge", "raise ValueError('\\ud800')"), points=(4, 4, 0, 4)),
     "times an answer": Handed(magic("%%time"), points=(4, 4, 4, 4)),
     "captures an answer": Handed(magic("%%capture out"), points=(4, 4, 4, 4)),
     "a line begins with a percent sign": Handed(begins("merge", "n = (7\n    % 3)")),
     "asks for help": Handed(above("merge", "torch.softmax?\n!pip install einops\n%matplotlib inline\nx = !ls")),
     "awaits": Handed(above("merge", "import asyncio\nawait asyncio.sleep(0)")),
-    "a slow loop below an answer": Handed(below("merge", SLOW_BELOW), "incomplete", note="cell 7: took too long"),
+    "a slow loop below an answer": Handed(below("merge", attacks.SLOW_BELOW), "incomplete", note="cell 7: took too long"),
     "four slow cells": Handed(slow_cells, "incomplete", note="took too long"),
     "three functions that hang": Handed(hanging, "incomplete", (0, 0, 0, 4), "question 3: took too long"),
+    "a segmentation fault": Handed(first("import ctypes; ctypes.string_at(0)"), "incomplete", note="cell 1: ended Python"),
+    "deep parentheses": Handed(first("x = " + "(" * 10_000 + ")" * 10_000), "incomplete", note="cell 1: "),
+    "an alarm": Handed(
+        first("import signal\nsignal.setitimer(signal.ITIMER_PROF, 0.02)\nwhile True: pass"),
+        "incomplete",
+        note="cell 1: ended Python",
+    ),
+    "spoils what it is given": Handed(
+        last(attacks.WRAPPED.format(change="(f(*a), [x.zero_() for x in a if hasattr(x, 'zero_')])[0]"))
+    ),
+    "spoils it first": Handed(
+        last(attacks.WRAPPED.format(change="[x.zero_() for x in a if hasattr(x, 'zero_')] and f(*a)")), points=(0, 0, 0, 0)
+    ),
+    "not a number": Handed(last(attacks.WRAPPED.format(change="f(*a) * float('nan')")), points=(0, 0, 0, 0)),
+    "equal to everything": Handed(last(attacks.EQUAL), points=(0, 0, 0, 0)),
+    "cheat: json": Handed(only_wrong(attacks.FORGED_JSON), points=(0, 0, 0, 0)),
+    "cheat: at exit": Handed(only_wrong(attacks.AT_EXIT), points=(0, 0, 0, 0)),
+    "cheat: gc": Handed(in_place_of_wrong(attacks.FOUND_BY_GC), points=(0, 0, 0, 0)),
+    "cheat: shapes": Handed(only_wrong(attacks.FORGED_SHAPES), points=(0, 0, 0, 0)),
+    "cheat: looks for the pack": Handed(in_place_of_wrong(attacks.LOOKED_FOR), points=(0, 0, 0, 0)),
+    "cheat: a neighbour's notebook": Handed(in_place_of_wrong(attacks.COPIED), "incomplete", (0, 0, 0, 0), "Error"),
+    "cheat: a neighbour's answers": Handed(in_place_of_wrong(attacks.OVERHEARD), points=(0, 0, 0, 0)),
+    "kills its parent": Handed(first(attacks.KILLS_ITS_PARENT), "incomplete", note="cell 1: "),
+    "many files": Handed(
+        first(attacks.MANY_FILES), "incomplete", note="cell 1: OSError", without_walls=Without("cell 1: filled", "home")
+    ),
+    "writes outside": Handed(first(attacks.WRITES_OUTSIDE), "incomplete", note="cell 1: "),
+    "restarts its clock": Handed(first(attacks.RESTARTS_ITS_CLOCK), "incomplete", note="cell 1: took too long"),
+    "nothing built in": Handed(first("import builtins\nbuiltins.__dict__.clear()"), "incomplete", note="cell 1: ended Python"),
+    "says nothing more": Handed(first("import os\nos.write = lambda *_: 0"), "incomplete", note="cell 1: took too long"),
+    "forks in a function": Handed(begins("merge", "import os; os.fork()")),
+    "leaves a loop": Handed(last("import os\nif os.fork() == 0:\n    os.setsid()\n    while True: pass")),
+    "an error that hangs": Handed(
+        begins("merge", attacks.ERROR_HANGS), "incomplete", (4, 4, 0, 4), "question 3: took too long"
+    ),
+    "an error of a hundred megabytes": Handed(begins("merge", "raise ValueError('x' * 10**8)"), points=(4, 4, 0, 4)),
+    "ten thousand cells": Handed(many_cells),
     "=1+1": Handed(begins("merge", "raise ValueError('=1 | <b> # no')"), points=(4, 4, 0, 4)),
 }
 """By name of the student."""

@@ -7,10 +7,11 @@ teacher's cells with the questions. It is also a Python module, so that the refe
   inputs, what is expected, and what each known mistake gives on them. It holds no code of an answer, and needs torch only.
 - the **teacher's pack**: the master, the notebook with solutions and rubrics, and a description.
 
-**Grading.** A submission runs in one process (:mod:`classroom.runner`), in a cage (:mod:`classroom.cage`), watched by a keeper
-(:mod:`classroom.keeper`). It gets inputs and says what its functions return. Another process (:mod:`classroom.judge`) compares:
-there is no reference, no check and no test where the submission runs, so nothing to patch. A step that hangs, exits or asks for
-too much is left out, and the rest is run again without it. Inputs are drawn anew for each run of the grader.
+**Grading.** A submission runs in one process (:mod:`classroom.runner`), in a cage (:mod:`classroom.cage`), watched by a warden
+(:mod:`classroom.warden`), which a keeper has started (:mod:`classroom.keeper`). It gets inputs and says what its functions
+return. Another process (:mod:`classroom.judge`) compares: there is no reference, no check and no test where the submission
+runs, so nothing to patch. A step that hangs, exits or asks for too much is left out, and the rest is run again without it.
+Inputs are drawn anew for each run of the grader.
 
 **Around it.** An inbox becomes a row for every hand-in (:mod:`classroom.files`, :mod:`classroom.names`,
 :mod:`classroom.roster`, :mod:`classroom.hand_ins`). Results are written down as they come (:mod:`classroom.ledger`,

@@ -10,14 +10,12 @@ kind unless the teacher says so.
 import os
 import resource
 import signal
-import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from classroom import bubble, namespaces, places
-from classroom.limits import MEGABYTE, Limits, mapped
+from classroom import bubble, hook, namespaces, places
+from classroom.limits import MEGABYTE, Limits, counts_apart, mapped, running
 from classroom.system import DEATH_SIGNAL, DUMPABLE, LINUX, drop_privileges, prctl
 
 Kind = Literal["bubblewrap", "namespaces", "python"]
@@ -47,7 +45,8 @@ class Cage:
     def __str__(self) -> str:
         kernel = f"network, files and processes closed by the kernel ({self.kind})"
         closed = kernel if self.walls else "closed by Python only, see the book"
-        return closed + ("" if self.user is None else ", a user of its own")
+        root = ", as root" if os.getuid() == 0 and not self.walls else ""
+        return closed + (root if self.user is None else ", a user of its own")
 
 
 def cages(closed: tuple[str, ...], worker: int, *, unprotected: bool = False) -> list[Cage]:
@@ -69,6 +68,8 @@ class Entrance:
 
     def __init__(self, cage: Cage, limits: Limits) -> None:
         self.cage, self.limits = cage, limits
+        apart = os.getuid() == 0 or (cage.walls and counts_apart())
+        self._others = 0 if apart else running()  # the kernel counts all that a user has
         self._places = places.view(cage.closed) if cage.walls else []
         self._bubble = bubble.Bubble(self._places, limits, HOME) if cage.kind == "bubblewrap" else None
         self.home = HOME if cage.walls else tempfile.mkdtemp(prefix="home-")
@@ -89,10 +90,10 @@ class Entrance:
         drop_privileges()
         if LINUX:
             prctl(DEATH_SIGNAL, signal.SIGKILL)
-            if self.cage.walls:  # nobody else of this user is inside; the warden, perhaps the same user, counts open files
+            if self.cage.walls or self.cage.user is None:  # the warden, perhaps the same user, counts open files
                 prctl(DUMPABLE, 1)
-        _limit(self.limits)
-        _close_in_python(self.cage, self.home)
+        _limit(self.limits, self._others)
+        hook.close(self.cage.closed, None if self.cage.walls else self.home, places.pythons())
         os.chdir(self.home)
 
     def close(self) -> None:
@@ -101,46 +102,16 @@ class Entrance:
             self._bubble.close()
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: Limits, others: int) -> None:
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_CPU: int(limits.wall) + 1,  # of one process; steps are watched from outside
         resource.RLIMIT_FSIZE: limits.file * MEGABYTE,
         resource.RLIMIT_NOFILE: limits.files,
         resource.RLIMIT_AS: mapped() + limits.memory * MEGABYTE,
-        resource.RLIMIT_NPROC: limits.processes,
+        resource.RLIMIT_NPROC: limits.processes + 2 * others,  # they may become more; the warden counts, too
     }
     for kind, value in wanted.items():
         if kind == resource.RLIMIT_NPROC and not LINUX:
             continue  # counts all processes of the user there; the warden counts
         resource.setrlimit(kind, (value, value))
-
-
-_CLOSED = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname")
-_PROGRAMS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system")
-_OPENS = ("open", "os.listdir", "os.scandir", "os.chdir", "os.rename", "os.remove", "os.link", "os.symlink", "os.truncate")
-
-
-def _close_in_python(cage: Cage, home: str) -> None:
-    """A hook that cannot be taken off: no network, and without walls no other program and no closed folder.
-
-    What the hook calls is bound here, so that nothing is gained by putting another function in its place.
-    """
-    followed: Callable[[str], str] = os.path.realpath
-    plain: Callable[[str | bytes | os.PathLike[str]], str] = os.fsdecode
-    closed = tuple(followed(folder) + os.sep for folder in cage.closed)
-    own, kinds, forbidden, walls = home + os.sep, (str, bytes, os.PathLike), PermissionError, cage.walls
-
-    def hook(event: str, arguments: tuple[object, ...]) -> None:
-        if event in _CLOSED:
-            raise forbidden("there is no network here")
-        if walls:
-            return
-        if event in _PROGRAMS:
-            raise forbidden("no other program is started here")
-        if event in _OPENS and arguments and isinstance(arguments[0], kinds):
-            place = followed(plain(arguments[0])) + os.sep
-            if place.startswith(closed) and not place.startswith(own):
-                raise forbidden("this folder is closed here")
-
-    sys.addaudithook(hook)

@@ -26,6 +26,7 @@ ENDS = {
     "memory": "took too much memory",
     "processes": "started too many processes",
     "output": "returned too much",
+    "disk": "filled its home",
 }
 
 

@@ -44,7 +44,10 @@ class Refused(Exception):
 
 
 class Keeper:
-    """A keeper, started when it is first needed, and again should it be lost. Submissions see nothing of ``closed`` folders."""
+    """A keeper, started when it is first needed, and again should it be lost. Submissions see nothing of ``closed`` folders.
+
+    ``refused`` says of stronger cages than its own why they do not work here.
+    """
 
     def __init__(self, number: int, limits: Limits, closed: Sequence[str], *, unprotected: bool = False):
         self.limits, self._closed = limits, tuple(closed)
@@ -52,7 +55,7 @@ class Keeper:
         self.empty: dict[str, Any] = {}
         self.program: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
-        self._refused: list[str] = []
+        self.refused: list[str] = []
 
     def _start(self) -> socket.socket:
         """A keeper's program, and the door through which connections are handed to it."""
@@ -96,10 +99,10 @@ class Keeper:
         """
         while not self.empty:
             if not self.choices:
-                raise Refused("\n".join(self._refused) or "There is no cage of the kernel's on this system.")
+                raise Refused("\n".join(self.refused) or "There is no cage of the kernel's on this system.")
             why = self._tried(self.choices[0])
             if why is not None:
-                self._refused.append(f"{self.choices[0]}: {why}")
+                self.refused.append(f"{self.choices[0]}: {why}")
                 self.choices.pop(0)
         return self.choices[0]
 

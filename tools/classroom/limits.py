@@ -1,6 +1,8 @@
 """What a submission may use."""
 
 import os
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,3 +67,20 @@ def mapped() -> int:
     """Bytes of address space that this process has. A torch with the libraries of a GPU maps gigabytes before it computes."""
     size = Path("/proc/self/statm")
     return int(size.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if size.exists() else 0
+
+
+def running() -> int:
+    """How many processes and threads the user of this one has."""
+    found, own = 0, str(os.getuid())
+    for about in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):  # it has ended
+            text = about.read_text(errors="replace")
+            user, threads = (re.search(rf"^{name}:\s*(\d+)", text, re.MULTILINE) for name in ("Uid", "Threads"))
+            found += int(threads[1]) if user and threads and user[1] == own else 0
+    return found
+
+
+def counts_apart() -> bool:
+    """Whether the kernel counts processes in a user namespace apart from others of the same user: Linux since 5.14."""
+    release = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return release is not None and (int(release[1]), int(release[2])) >= (5, 14)

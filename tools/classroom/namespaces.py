@@ -11,9 +11,11 @@ from pathlib import Path
 
 from classroom.limits import MEGABYTE, Limits
 from classroom.places import Place
-from classroom.system import DEATH_SIGNAL, NEW, NOSUID_NODEV, call, prctl
+from classroom.system import DEATH_SIGNAL, DUMPABLE, NEW, NOSUID_NODEV, call, prctl
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
+ROOTS = ("/tmp", "/mnt", "/srv", "/media", "/var/tmp")
+"""Where the root folder of a submission may be put together: over a folder in which nothing lies that it needs."""
 _BIND, _RECURSIVE, _PRIVATE, _DETACH = 0x1000, 0x4000, 0x40000, 2
 _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY, _MOUNT_SETATTR = -100, 0x8000, 0x1 | 0x2, 442
 
@@ -23,18 +25,29 @@ def enter(places: list[Place], limits: Limits, home: str) -> None:
     user, group = os.getuid(), os.getgid()
     call("unshare", sum(flag for name, flag in NEW.items() if name != "user" or user != 0))
     if user != 0:
+        prctl(DUMPABLE, 1)  # else these files are root's: a warden lets nobody look into it, nor into what it forks
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+        prctl(DUMPABLE, 0)
     prctl(DEATH_SIGNAL, signal.SIGKILL)  # a change of rights has taken it back
     for _ in range(2):  # the second is the first process of its namespace; when that ends, the kernel ends all others in it
         wait_for(os.fork())
         prctl(DEATH_SIGNAL, signal.SIGKILL)
     call("mount", "none", "/", 0, _RECURSIVE | _PRIVATE, 0)
-    call("mount", "tmpfs", "/tmp", "tmpfs", NOSUID_NODEV, "size=4m,mode=755")
-    _build("/tmp", places, limits, home)
-    os.chroot("/tmp")
+    root = root_for(places)
+    call("mount", "tmpfs", root, "tmpfs", NOSUID_NODEV, "size=4m,mode=755")
+    _build(root, places, limits, home)
+    os.chroot(root)
     os.chdir("/")
+
+
+def root_for(places: list[Place]) -> str:
+    """The first of :data:`ROOTS` that covers none of the places. Raises OSError where each does."""
+    for root in filter(os.path.isdir, ROOTS):
+        if not any((place.path + "/").startswith(root + "/") for place in places):
+            return root
+    raise OSError(f"Python lies in each of {', '.join(filter(os.path.isdir, ROOTS))}")
 
 
 def wait_for(child: int) -> None:

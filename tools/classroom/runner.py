@@ -144,6 +144,12 @@ class Runner:
         self.say("begin", kind, name, clock())
         return True
 
+    def part(self, kind: str, name: str) -> bool:
+        """Announce the first step of a cell, or a question. An alarm that the last one has set does not go off in this one."""
+        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+            signal.setitimer(timer, 0)
+        return self.step(kind, name)
+
     def cells(self, cells: list[Cell]) -> None:
         """Run the code, one cell after the other, whatever becomes of it."""
         sys.modules["__main__"] = self.space
@@ -154,7 +160,7 @@ class Runner:
 
     def cell(self, source: str, number: str) -> None:
         """Run a cell statement by statement: an error ends it, but for what it defines further down."""
-        if not self.step("cell", f"{number}.0"):
+        if not self.part("cell", f"{number}.0"):
             return
         only_definitions = REST in self.skip
         try:
@@ -183,7 +189,7 @@ class Runner:
 
     def question(self, number: str, name: str, calls: list[list[dict[str, Any]]]) -> None:
         """Call a function on all its inputs."""
-        if not self.step("question", number):
+        if not self.part("question", number):
             return
         function = self.space.__dict__.get(name)
         if not callable(function):
