@@ -198,7 +198,7 @@ function render({ model, el }) {
   const growth = kit.svg("svg", { role: "img", height: CHART.top + CHART.height + CHART.bottom });
   const means = kit.svg("svg", { role: "img", height: BARS.top + SPINS * BARS.row + BARS.bottom });
   const rows = {
-    arrow: kit.reading("Entropy production"), odds: kit.reading("Log odds of the truth"), closed: kit.reading("Taken for the arrow by"),
+    arrow: kit.reading("Entropy production"), odds: kit.reading("Log odds of the truth"), closed: kit.reading("Closures say"),
   };
   const side = kit.html("div", { class: "side" }, kit.html("div", {}, growth), kit.html("div", {}, means),
     kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)));
@@ -291,7 +291,7 @@ function render({ model, el }) {
 
   function tell(now) {
     const { e_p, odds, closed: taken, right, backwards } = readout, none = Math.abs(e_p) < 5e-7, said = now.guess !== "";
-    phase.textContent = none ? "no arrow" : `${nats(e_p)} nats a frame`;
+    phase.textContent = none ? "no arrow" : `${nats(e_p)} nats`;
     ground.body.classList.toggle("calm", none);
     rows.arrow.set(`${nats(e_p)}`, "nats a frame, all 256 states summed");
     rows.odds.set(said ? nats(odds.at(-1)) : "?", said ? `after ${FRAMES} frames; on average ${nats(FRAMES * e_p)}` : `guess first; on average ${nats(FRAMES * e_p)}`);
