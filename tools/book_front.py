@@ -38,6 +38,7 @@ SHORT = {
     "7b": "One step?",
     "7c": "Collectives",
     "7d": "Instruments",
+    "8a": "Time's arrow",
 }
 """What a page is called on the map, where there is little room."""
 

@@ -211,6 +211,9 @@ SAYS: dict[tuple[str, str], Said] = {
     ("07c_collectives_of_spins", "The other walker"): all_right("never wrong at two hops"),
     ("07c_collectives_of_spins", "at three"): lambda f: [f"{COUNTS[f.readout['right']]} of eight is right"],
     ("07c_collectives_of_spins", "tie values to keys"): stays,
+    ("08a_arrow_of_time", "at β = 0.3"): number(2, "e_p"),
+    ("08a_arrow_of_time", "make the couplings symmetric"): lambda f: [f"{abs(f.readout['e_p']):.2f}"],
+    ("08a_arrow_of_time", "Equal weights behind a causal mask"): number(2, "e_p"),
     ("hour", "at β = 10"): number(3, "weights", 0),
     ("hour", "at β = 0.4"): one_valley,
     ("hour", "fixed numbers"): no_second_term,
@@ -283,6 +286,7 @@ BEHIND = {
     "TokensAsFields": {"beta": ("beta",)},
     "GraphLab": {"again": ("seed",)},
     "FactorLab": {"pull": ("fields",), "keep": ("damping",)},
+    "ArrowFilm": {"sharp": ("sharpness",), "even": ("symmetric",), "mask": ("causal",)},
     "Denoiser": {"beta": ("beta",), "sigma": ("sigma",), "memories": ("memories",), "half": ("half",)},
 }
 """Controls behind *More*, as the figure's script calls them, and what of its state they set."""

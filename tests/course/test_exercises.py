@@ -30,6 +30,7 @@ from attnlib.free_energy import (
     saddle_point,
     spherical_point,
 )
+from attnlib.kinetic import transition_matrix
 from attnlib.transformer import Block, mixer, register, registry, thermometer
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
@@ -434,6 +435,28 @@ RIGHT = {
         "7c.5",
         lambda n: torch.tensor([[informed_guess(2, back=back, places=k) for back in (0, 1)] for k in n.tolist()]),
     ),
+    "8a.1 by the package": ("8a.1", lambda J, x, b: transition_matrix(J, x, beta=b)),
+    "8a.1 by both spins": (
+        "8a.1",
+        lambda J, x, b: torch.stack(
+            [
+                torch.outer(*(torch.stack([1 - up, up]) for up in torch.sigmoid(2 * b * (x + J @ s)).flip(0))).flatten()
+                for s in torch.tensor([[-1, -1], [1, -1], [-1, 1], [1, 1]]).to(J)
+            ]
+        ),
+    ),
+    "8a.2 by half the antisymmetric parts": (
+        "8a.2",
+        lambda J, C, b: b / 2 * torch.einsum("ij,ij", J - J.T, C[1] - C[1].T),
+    ),
+    "8a.3 as truth values": ("8a.3", lambda J: (J - J.transpose(1, 2)).abs().sum((1, 2)) > 1e-5),
+    "8a.4 without means": (
+        "8a.4",
+        lambda P, law, s, h, b, lag: (
+            b * torch.einsum("a,ab,bi,aj->ij", law, torch.linalg.matrix_power(P, lag), s, s)
+            - b * torch.einsum("a,ab,bi,aj->ij", law, torch.linalg.matrix_power(P, lag + 1), s, torch.tanh(b * h))
+        ),
+    ),
 }
 
 
@@ -635,6 +658,17 @@ REVIEWED = [
     ("7c.2", "multiples", multiples),
     ("7c.3", "not smoothed", lambda s, k, a: recounted_bare(s, k)),
     ("7c.3", "unigram", unigram),
+    ("8a.1", "J transposed", lambda J, x, b: transition_matrix(J.T, x, beta=b)),
+    ("8a.1", "site by site", lambda J, x, b: transition_matrix(J, x, beta=b, updates="single")),
+    ("8a.2", "equal times", lambda J, C, b: b * (J * C[0]).sum() - b * (J.T * C[0]).sum()),
+    ("8a.3", "normal", lambda J: torch.tensor([float((a @ a.T - a.T @ a).norm() > 1e-6) for a in J]).to(J)),
+    (
+        "8a.4",
+        "symmetric couplings",
+        lambda P, law, s, h, b, lag: (
+            b * (torch.linalg.matrix_power(P, lag) @ s - torch.linalg.matrix_power(P, lag + 2) @ s).T @ (law[:, None] * s)
+        ),
+    ),
 ]
 
 

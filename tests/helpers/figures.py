@@ -20,6 +20,7 @@ from attnlib.course import recorded
 from attnlib.course.data.stories import VOCABULARY, animal_stories
 from attnlib.course.live import (
     LiveFigure,
+    arrow_film,
     ball_and_bound,
     context_lab,
     denoiser,
@@ -1384,6 +1385,88 @@ CONTEXT_LAB = Row(
     picture=".picture",
 )
 
+# The arrow film
+
+BAD_ARROWS = [
+    ({"beta": 0.1}, "beta is 0.1; expected 0.2 <= beta <= 2.5"),
+    ({"beta": 2.6}, "beta is 2.6"),
+    ({"beta": math.nan}, "beta is nan"),
+    ({"sharpness": -0.1}, "sharpness is -0.1; expected 0 <= sharpness <= 4"),
+    ({"sharpness": 4.1}, "sharpness is 4.1"),
+    ({"symmetric": 1.01}, "symmetric is 1.01; expected 0 <= symmetric <= 1"),
+    ({"symmetric": math.nan}, "symmetric is nan"),
+    ({"seed": -1}, "seed is -1"),
+    ({"guess": "C"}, "guess is 'C'; expected one of '', 'A', 'B'"),
+]
+ARROW = arrow_film.ArrowFilm().state()
+COLD, ASYMMETRY, LATER = slider("Inverse"), slider("Antisymmetric part"), tick("causal")
+SAYS_A, SAYS_B, NEXT_FILM = button("A runs backwards"), button("B runs backwards"), button("Another film")
+
+
+def arrow_also(shown: Any, state: State, said: State) -> None:
+    """Nothing is given away before the guess: both strips in one colour, and no line but the mean. Words say the same after."""
+    assert shown.box.locator(".back").count() == (state["guess"] != "")
+    assert shown.box.locator(".picture .up").count() == 2
+    assert shown.box.locator(".side path.line").count() == 1 + (state["guess"] != "")
+    pressed = shown.box.locator(".guess button[aria-pressed=true]").all_inner_texts()
+    assert pressed == [f"{state['guess']} runs backwards"] * (state["guess"] != "")
+    label = shown.picture.locator("svg").get_attribute("aria-label")
+    verdict = "as you said" if said["right"] else "not as you said"
+    assert (verdict in label) == (state["guess"] != "")
+    assert (shown.phase() == "no arrow") == (abs(said["e_p"]) < 5e-7)
+
+
+ARROW_FILM = Row(
+    arrow_film.ArrowFilm,
+    start=ARROW,
+    extremes=(
+        ARROW | {"beta": 2.5, "sharpness": 4.0, "guess": "B", "seed": 3},
+        ARROW | {"symmetric": 1.0, "guess": "A"},
+        ARROW | {"sharpness": 0.0, "causal": True, "beta": 0.2, "guess": "B"},
+    ),
+    walk=(
+        press(COLD, "End", beta=2.5),
+        press(COLD, "ArrowLeft", beta=about(2.45, 1e-9)),
+        press(COLD, "Home", beta=0.2),
+        slide(COLD, 0.5, beta=about(1.35, 0.06)),
+        click(SAYS_B, guess="B"),
+        press(SAYS_A, "Enter", guess="A"),
+        click(NEXT_FILM, seed=1, guess=""),
+        press(NEXT_FILM, "Enter", seed=2),
+        click(SAYS_A, guess="A"),
+        press(slider("Sharpness"), "End", sharpness=4.0),
+        press(slider("Sharpness"), "ArrowLeft", sharpness=about(3.9, 1e-9)),
+        press(slider("Sharpness"), "Home", sharpness=0.0),
+        click(LATER, causal=True),
+        press(LATER, "Space", causal=False),
+        press(ASYMMETRY, "End", symmetric=1.0),
+        slide(ASYMMETRY, 0.5, symmetric=about(0.5, 0.06)),
+        click(button("Reset"), **ARROW),
+    ),
+    apart=(press(COLD, "End", beta=2.5), click(SAYS_B, guess="B")),
+    tab=names("A runs backwards, B runs backwards, Another film, Inverse temperature \u03b2, More, Reset"),
+    refused=BAD_ARROWS,
+    other_kinds=[("beta", "cold"), ("causal", "yes"), ("guess", 1), ("seed", 0.5)],
+    points=lambda: [
+        {"beta": beta, "sharpness": g, "symmetric": alpha, "causal": causal, "seed": int(100 * beta + g)}
+        for beta in (0.2, 0.7, 1.0, 1.3, 1.8, 2.5)
+        for g in (0.0, 0.7, 2.0, 4.0)
+        for alpha, causal in ((0.0, False), (0.0, True), (0.4, False), (0.6, True), (1.0, False))
+    ],
+    alt="A film of 8 spins with softmax couplings of sharpness 2.00 at beta 1.00",
+    drives=COLD,
+    shows=lambda state, said: {
+        "Inverse": f"{state['beta']:.2f}",
+        "Sharpness": f"{state['sharpness']:.1f}",
+        "Antisymmetric": f"{100 * state['symmetric']:.0f} %",
+        "causal": state["causal"],
+    },
+    also=arrow_also,
+    ink={BLUE: 5000},
+    draws=(ARROW | {"guess": "A"}, "beta", [1.2 + 0.8 * wave for wave in waves()]),
+    picture=".picture",
+)
+
 # Two films
 
 RUNS = record_of("alignment_film")["runs"]
@@ -1644,5 +1727,6 @@ MAPPER = Row(
 
 TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
-    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ALIGNMENT_FILM, COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ARROW_FILM, ALIGNMENT_FILM,
+    COUPLINGS_FILM,
 )  # fmt: skip

@@ -31,6 +31,7 @@ PAGES = {
     "7a": "attnlib.course.exercises.one_block_many_mixers",
     "7b": "attnlib.course.exercises.one_step_or_many",
     "7c": "attnlib.course.exercises.collectives_of_spins",
+    "8a": "attnlib.course.exercises.arrow_of_time",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 

@@ -2,6 +2,7 @@
 
 from attnlib.course.live._figure import FigureError, LiveFigure
 from attnlib.course.live.alignment_film import AlignmentFilm
+from attnlib.course.live.arrow_film import ArrowFilm
 from attnlib.course.live.ball_and_bound import BallAndBound
 from attnlib.course.live.context_lab import ContextLab
 from attnlib.course.live.couplings_film import CouplingsFilm
@@ -22,6 +23,7 @@ from attnlib.course.live.walker import Walker
 
 __all__ = [
     "AlignmentFilm",
+    "ArrowFilm",
     "BallAndBound",
     "ContextLab",
     "CouplingsFilm",
