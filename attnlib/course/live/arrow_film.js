@@ -81,13 +81,18 @@ function smeared(g, width) {
 
 /* A step of means and covariances, K being beta J: closure_step of the package. */
 function closed(K, drive, m, C, naive) {
-  const KC = table((i, j) => places.reduce((sum, k) => sum + K[i][k] * C[k][j], 0)), next = [], gain = [];
+  const times = (a, b, i, j) => {
+    let sum = 0;
+    for (let k = 0; k < SPINS; k += 1) sum += a[i][k] * b[j][k];
+    return sum;
+  };
+  const KC = table((i, j) => times(K, C, i, j)), next = [], gain = []; // C is symmetric
   for (const i of places) {
     const g = places.reduce((sum, j) => sum + K[i][j] * m[j], drive[i]);
-    const width = naive ? 0 : Math.max(0, places.reduce((sum, j) => sum + KC[i][j] * K[i][j], 0)), t = Math.tanh(g);
+    const width = naive ? 0 : Math.max(0, times(KC, K, i, i)), t = Math.tanh(g);
     [next[i], gain[i]] = width ? smeared(g, width) : [t, 1 - t * t];
   }
-  const later = table((i, j) => (i === j ? 1 - next[i] ** 2 : gain[i] * gain[j] * places.reduce((sum, k) => sum + KC[i][k] * K[j][k], 0)));
+  const later = table((i, j) => (i === j ? 1 - next[i] ** 2 : gain[i] * gain[j] * times(KC, K, i, j)));
   return [next, later, table((i, j) => gain[i] * KC[i][j])];
 }
 
@@ -310,10 +315,11 @@ function render({ model, el }) {
 
   function draw(arriving) {
     const now = kit.read(model, NAMES);
+    const [wide, first, second] = [picture, growth, means].map((part) => part.clientWidth); // before anything changes: asked once
     readout = measure(now);
-    if (picture.clientWidth > 0) film.replaceChildren(...strips(now, picture.clientWidth, arriving.reel ?? 1));
-    if (growth.clientWidth > 0) growth.replaceChildren(...grown(now, growth.clientWidth));
-    if (means.clientWidth > 0) means.replaceChildren(...bars(means.clientWidth));
+    if (wide > 0) film.replaceChildren(...strips(now, wide, arriving.reel ?? 1));
+    if (first > 0) growth.replaceChildren(...grown(now, first));
+    if (second > 0) means.replaceChildren(...bars(second));
     tell(now);
     tasks.judge(now, readout);
   }
