@@ -4,7 +4,8 @@ A Sphinx extension; ``_config.yml`` names it. Sphinx's own search finds pages, a
 fetch their index, which a browser refuses to a page that was opened from a file. The text of this book is small enough to be
 looked through as a whole at each key; ``_static/search.js`` does that. What is written here is a list of pages, each with its
 address, its title, its sections as anchor, heading, text, in which formulas stand as one would write them in a line, and the
-words that readers bring along, from ``search_words.yml``. What a page imports, and its set-up, are not looked through.
+words that readers bring along, from ``search_words.yml``. What a page imports, its set-up, and the code of folds are not
+looked through.
 """
 
 import json
@@ -26,6 +27,7 @@ PAGE = """<h1>Search</h1>
 WORDS = Path(__file__).with_name("search_words.yml")
 _IMPORTS = re.compile(r"^(?:import .*|from \S+ import (?:\([^)]*\)|.*))$", re.MULTILINE)
 _SILENT = {"script", "style", "noscript", "svg"}
+_UNREAD = {"tag_hide-input", "tag_proof"}
 _SILENT_CLASSES = {"headerlink", "copybtn", "eqno", "viewcode-link"}
 _NAMED = {"varepsilon": "ε", "varphi": "φ", "phi": "ϕ", "sum": "Σ", "prod": "Π", "int": "∫", "infty": "∞", "partial": "∂"}
 _NAMED |= {"nabla": "∇", "cdot": "·", "le": "≤", "ge": "≥", "approx": "≈", "propto": "∝", "to": "→", "in": "∈", "pm": "±"}
@@ -81,6 +83,8 @@ def _silent(tag: Tag) -> bool:
         return True
     if tag.name == "pre" and tag.find_parent(class_="cell_output"):  # numbers that a cell printed
         return True
+    if "cell_input" in (tag.get("class") or ()):  # how a picture is drawn, and how a claim is put to the test
+        return not _UNREAD.isdisjoint(tag.find_parent(class_="cell").get("class") or ())
     if tag.name == "tr":  # of the list of all claims: where it leads, its card says the same
         return tag.select_one('td:first-child > a[href*="#claim-"], td:first-child > p > a[href*="#claim-"]') is not None
     return tag.name == "summary" and tag.parent.name == "details" and "hide" in (tag.parent.get("class") or ())

@@ -171,7 +171,7 @@ def test_the_table_of_mixers_has_all_of_them_and_what_they_ask_and_tell(book):
     rows = {row.td.get_text(): [cell.get_text() for cell in row.select("td")[1:]] for row in html.select("tbody tr")}
     mixers = {name for name in attnlib.__all__ if name.endswith("Attention")}
     assert set(rows) == mixers
-    assert len(mixers) == 5
+    assert len(mixers) == 6
     assert rows["MeanFieldAttention"][0].startswith("sites (needed), prior, ")
     assert rows["GraphAttention"][1] == "edge_index, edge_bias"
     assert rows["SoftmaxAttention"][:2] == ["twice_differentiable", "nothing more"]
