@@ -135,7 +135,8 @@ def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
     m, C = m.expand(*system.batch, system.n), C.expand(*system.batch, system.n, system.n)
     g = system.fields + (J @ m.unsqueeze(-1))[..., 0]
     if closure == "naive":
-        after, gain, own = g.tanh(), steepness(g), steepness(g)
+        after, gain = g.tanh(), steepness(g)
+        own = gain
     else:
         alone = (J.square() @ (1 - m.square()).unsqueeze(-1))[..., 0]
         width = fluctuation(J, C) if closure == "correlated" else alone
