@@ -1,7 +1,7 @@
 """Three tiers of tests, and what a run says at its end. A plugin of pytest, loaded by the conftest at the root.
 
 - ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``; of what tests the course and not the
-  library a third, and of many cases of one test a quarter.
+  library a fifth, and of many cases of one test a quarter.
 - ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; of a file's tests marked ``some`` a sample, of
   those marked ``slow`` a quarter, unless files or folders are named; nothing marked ``whole``.
 - ``--tier all``: everything, and that executing a page again changes no byte.
@@ -35,13 +35,13 @@ MARKS = (
 )
 SLOW = 1 / 4
 """How many of a file's slow tests ``make test`` runs."""
-THIRD, FEW = ("classroom", "course", "experiments", "live", "tools"), 6
-"""Folders of which ``make check`` runs a third of each file; and how many cases of one test it runs at least."""
+COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 6
+"""Folders of which ``make check`` runs a fifth of each file; and how many cases of one test it runs at least."""
 REASONS = {
     "some": "tests of one kind",
     "slow": "slow tests",
     "sweep": "cases of sweeps",
-    "third": "tests of the course",
+    "course": "tests of the course",
     "case": "cases of one test",
 }
 FOLDERS = {path.name for path in Path(__file__).parents[1].iterdir() if path.is_dir()}
@@ -88,8 +88,8 @@ def left_out(items: list[pytest.Item], tier: str, named: bool = False) -> dict[p
             samples["some" if some else "slow", item.path, some.args[0] if some else SLOW].append(item)
         elif tier == "check" and not named:
             folder = next((part for part in item.nodeid.split("::")[0].split("/")[-2::-1] if part in FOLDERS), "")
-            if folder in THIRD:
-                samples["third", item.path, 1 / 3].append(item)
+            if folder in COURSE:
+                samples["course", item.path, 1 / 5].append(item)
             elif folder not in ("house", "book"):
                 samples[f"case {getattr(item, 'originalname', item.name)}", item.path, 1 / 4].append(item)
     for (kind, _, share), cases in samples.items():
