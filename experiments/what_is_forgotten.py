@@ -7,9 +7,11 @@ by row, times a spread. What is measured, in the order of ``predictions.md``, un
 
 - ``meetings``: the mean time until two films from independent starts meet, of each system, beside that of the chain of counts;
 - ``damage``: of each system the mean over frames, and in the last frame the two halves of the spins apart;
-- ``past``: the mean time until films from all up and all down meet, for softmax couplings, of each system;
+- ``past``: the mean time until films from all up and all down meet, for softmax couplings, of each system; ``even``, the same
+  for weights that are all equal, exactly;
 - ``signs``: the same with signs turned over, and how often a film from a random start is apart at that moment; the distance of
-  what coupling from the past would return from the exact law, beside that of as many draws from the law; ``cold``, who meets;
+  what coupling from the past would return from the exact law, beside that of as many draws from the law;
+- ``cold``: who meets where weights are sharp and spins cold, and where the same norms of rows are spread over all spins;
 - ``masks``: how far the stationary laws of parallel updates and of one ordered sweep are apart, and what heat makes of it;
 - ``slowest``: how often the first token is the slowest, for two spreads of drives;
 - ``overlaps``: of films with noise of their own, frame by frame, beside the map.
@@ -34,7 +36,7 @@ SETTINGS: dict[str, Any] = {
     "pairs": 200,
     "never": {"spins": 300, "gain": 0.5, "systems": 3, "pairs": 60, "most": 2000},
     "damage": {"spins": 1500, "gain": 1.0, "burn": 40, "frames": 100},
-    "past": [[8, 0.5], [32, 0.5], [128, 0.5], [8, 0.9], [32, 0.9], [128, 0.9], [16, 1.5], [24, 1.5], [32, 1.5], [48, 1.5]],
+    "past": [[8, 0.5], [32, 0.5], [128, 0.5], [8, 0.9], [32, 0.9], [128, 0.9], [16, 1.5], [24, 1.5], [32, 1.5]],
     "signs": {"spins": 8, "turned": [0.0, 0.1, 0.2, 0.3, 0.5], "systems": 100, "triples": 1000},
     "biased": {"systems": 10, "samples": 400_000},
     "cold": {"spins": 64, "spread": 4.0, "beta": 3.0, "systems": 10, "pairs": 50, "most": 1000},
@@ -131,7 +133,7 @@ def meetings(settings: dict[str, Any]) -> dict[str, Any]:
     rows = []
     for n, gain in settings["meetings"]:
         times = [
-            met(independent(n, gain, seed), 1.0, signs((settings["pairs"], 2, n), 100 + seed), 100_000, 200 + seed)[0]
+            met(independent(n, gain, seed), 1.0, signs((settings["pairs"], 2, n), 100 + seed), 20_000, 200 + seed)[0]
             for seed in range(settings["systems"])
         ]
         rows.append({"spins": n, "gain": gain, "chain": chain(n, gain), "systems": [t.double().mean().item() for t in times]})
@@ -167,6 +169,22 @@ def past(settings: dict[str, Any]) -> list[dict[str, Any]]:
         ]
         rows.append({"spins": n, "beta": beta, "systems": times})
     return rows
+
+
+def even(n: int, beta: float) -> float:
+    """The mean time until films from all up and all down meet, with weights that are all equal: an equation of their counts.
+
+    A state is how many spins are up in the lower film, and in how many the films differ: these are up in the upper one only.
+    """
+    count = torch.arange(n + 1.0, dtype=torch.float64)
+    low, gap = torch.cartesian_prod(count, count[1:]).unbind(-1)
+    low, gap = low[low + gap <= n], gap[low + gap <= n]
+    chances = [torch.sigmoid(2 * beta * (2 * up / n - 1)) for up in (low, low + gap)]
+    logs = math.lgamma(n + 1) - (low + 1).lgamma() - (gap + 1).lgamma() - (n - low - gap + 1).lgamma()
+    both, one, none = (part.log()[:, None] for part in (chances[0], chances[1] - chances[0], 1 - chances[1]))
+    P = (logs + low * both + gap * one + (n - low - gap) * none).exp()
+    times = torch.linalg.solve(torch.eye(len(low)).double() - P, torch.ones(len(low)).double())
+    return times[(low == 0) & (gap == n)].item()
 
 
 def claimed(J: Tensor, beta: float, samples: int, seed: int) -> Tensor:
@@ -210,19 +228,21 @@ def turned(settings: dict[str, Any]) -> dict[str, Any]:
         law = exact_kinetic(J.double()).law
         off.append(distance(claimed(J, 1.0, count, 800 + seed), law))
         true.append(distance(spin_states(n)[torch.multinomial(law, count, True, generator=seeded(900 + seed))], law))
-    cold = settings["cold"]
-    meet = [
-        met(
-            softmax(cold["spins"], cold["spread"], seed, 0.5),
-            cold["beta"],
-            ends(cold["pairs"], cold["spins"]),
-            cold["most"] + 1,
-            seed,
-        )[0]
-        <= cold["most"]
-        for seed in range(cold["systems"])
-    ]
-    return {"rows": rows, "off": off, "true": true, "cold": [one.double().mean().item() for one in meet]}
+    return {"rows": rows, "off": off, "true": true}
+
+
+def cold(settings: dict[str, Any]) -> dict[str, list[float]]:
+    """Who meets where weights are sharp and spins cold: half the signs turned over; Gaussian couplings with the same norms."""
+    asked: dict[str, Any] = settings["cold"]
+    found: dict[str, list[float]] = {"sharp": [], "leveled": []}
+    for seed in range(asked["systems"]):
+        J = softmax(asked["spins"], asked["spread"], seed, 0.5)
+        even = torch.randn(J.shape, generator=seeded(seed))
+        kinds = {"sharp": J, "leveled": even * J.norm(dim=-1, keepdim=True) / even.norm(dim=-1, keepdim=True)}
+        for name, K in kinds.items():
+            times, _ = met(K, asked["beta"], ends(asked["pairs"], asked["spins"]), asked["most"] + 1, seed)
+            found[name].append((times <= asked["most"]).double().mean().item())
+    return found
 
 
 def swept(J: Tensor, beta: float) -> Tensor:
@@ -283,7 +303,9 @@ PARTS = {
     "meetings": meetings,
     "damage": damages,
     "past": past,
+    "even": lambda settings: [[n, beta, even(n, beta)] for n, beta in settings["past"] if n <= 32],
     "signs": turned,
+    "cold": cold,
     "masks": masks,
     "slowest": slowest,
     "overlaps": overlaps,
