@@ -155,6 +155,14 @@ def taken(figure: Any) -> list[str]:
     return [f"takes {steps} steps" if said["left"][-1] < 1e-9 else f"is not there after {steps}"]
 
 
+def meeting(figure: Any) -> list[str]:
+    return given(figure.readout["met"] > 0, f"at step {figure.readout['met']}")
+
+
+def still_apart(figure: Any) -> list[str]:
+    return given(figure.readout["met"] < 0, "they are apart", f"{figure.readout['law'][-1]:.3f} from rest")
+
+
 SAYS: dict[tuple[str, str], Said] = {
     ("01_softmax_limits", "Turn β to 1"): lambda f: [f"{f.readout['effective_keys']:.1f} keys share"],
     ("01_softmax_limits", "Turn β to 10"): lambda f: [f"{f.readout['effective_keys']:.1f} do"],
@@ -214,6 +222,10 @@ SAYS: dict[tuple[str, str], Said] = {
     ("08a_arrow_of_time", "at β = 0.3"): number(2, "e_p"),
     ("08a_arrow_of_time", "make the couplings symmetric"): lambda f: [f"{abs(f.readout['e_p']):.2f}"],
     ("08a_arrow_of_time", "Equal weights behind a causal mask"): number(2, "e_p"),
+    ("08b_what_is_forgotten", "At β = 0.3"): meeting,
+    ("08b_what_is_forgotten", "softmax weights at β = 0.5"): meeting,
+    ("08b_what_is_forgotten", "Colder, at 1.5"): still_apart,
+    ("08b_what_is_forgotten", "behind a causal mask"): meeting,
     ("hour", "at β = 10"): number(3, "weights", 0),
     ("hour", "at β = 0.4"): one_valley,
     ("hour", "fixed numbers"): no_second_term,
@@ -286,6 +298,7 @@ BEHIND = {
     "TokensAsFields": {"beta": ("beta",)},
     "GraphLab": {"again": ("seed",)},
     "FactorLab": {"pull": ("fields",), "keep": ("damping",)},
+    "TwoFilms": {"kind": ("kind",), "again": ("seed",), "mask": ("causal",)},
     "ArrowFilm": {"sharp": ("sharpness",), "even": ("symmetric",), "mask": ("causal",)},
     "Denoiser": {"beta": ("beta",), "sigma": ("sigma",), "memories": ("memories",), "half": ("half",)},
 }

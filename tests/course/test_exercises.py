@@ -349,6 +349,24 @@ def followers(states, k, beta):
     return torch.stack(rows)
 
 
+def swept_by_exponentials(J, x, b, start, u):
+    s = torch.zeros_like(start)  # later spins have no part in it
+    for i in range(len(J)):
+        h = x[i] + (s * J[i]).sum(-1)
+        s[:, i] = 2.0 * (u[:, i] * ((b * h).exp() + (-b * h).exp()) < (b * h).exp()) - 1
+    return s
+
+
+def step_by_step_back(J, x, b, noise):
+    for back in range(1, len(noise)):
+        up, down = torch.ones_like(x), -torch.ones_like(x)
+        for k in reversed(range(back)):
+            up, down = (torch.where(noise[k] < torch.sigmoid(2 * b * (x + J @ s)), 1.0, -1.0).to(s) for s in (up, down))
+        if torch.equal(up, down):
+            return up
+    raise AssertionError("they do not meet")
+
+
 RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
@@ -456,6 +474,18 @@ RIGHT = {
             b * torch.einsum("a,ab,bi,aj->ij", law, torch.linalg.matrix_power(P, lag), s, s)
             - b * torch.einsum("a,ab,bi,aj->ij", law, torch.linalg.matrix_power(P, lag + 1), s, torch.tanh(b * h))
         ),
+    ),
+    "8b.1 by exponentials": ("8b.1", swept_by_exponentials),
+    "8b.2 by Phi": (
+        "8b.2",
+        lambda d, g, z, w: torch.stack(
+            [(w * (g * z).tanh() * (2 * torch.special.ndtr(z * (one / (1 - one)).sqrt()) - 1)).sum() for one in d]
+        ),
+    ),
+    "8b.3 a step further each time": ("8b.3", step_by_step_back),
+    "8b.4 by a power": (
+        "8b.4",
+        lambda J, b: torch.linalg.matrix_power((b * J.abs()).tanh(), 64).trace() ** (1 / 64),
     ),
 }
 
@@ -569,6 +599,14 @@ def unigram(states, k, alpha):
 
 
 REVIEWED = [
+    (
+        "8b.1",
+        "parallel or reversed",
+        lambda J, x, b, s, u: torch.where(u < torch.sigmoid(2 * b * (x + s @ J.T)), 1.0, -1.0).to(s),
+    ),
+    ("8b.2", "difference of the fields", lambda d, g, z, w: g * (2 * d / torch.pi) ** 0.5),
+    ("8b.2", "independent fields", lambda d, g, z, w: ((g * z).tanh() * torch.erf(z / 2**0.5) * w).sum().expand(len(d))),
+    ("8b.4", "no tanh", lambda J, b: torch.linalg.eigvals(b * J.abs()).abs().max()),
     ("1.3", "starts at zero", from_zero),
     ("1.3", "all at once", lambda s, v: torch.softmax(s.flatten(), 0) @ v.flatten(0, 1)),
     ("1.3", "all at once", lambda s, v: torch.einsum("pm,pmc->c", torch.exp(s - s.max()), v)),

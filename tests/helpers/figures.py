@@ -32,6 +32,7 @@ from attnlib.course.live import (
     saddle_explorer,
     spin_lab,
     tokens_as_fields,
+    two_films,
     walker,
 )
 from attnlib.course.live._pictures import spins, written
@@ -1467,6 +1468,73 @@ ARROW_FILM = Row(
     picture=".picture",
 )
 
+# Two films, one noise
+
+BAD_TWINS = [
+    ({"beta": 0.05}, "beta is 0.05; expected 0.1 <= beta <= 2.5"),
+    ({"beta": 2.6}, "beta is 2.6"),
+    ({"beta": math.nan}, "beta is nan"),
+    ({"kind": "dense"}, "kind is 'dense'; expected one of 'independent', 'softmax', 'signed'"),
+    ({"seed": -1}, "seed is -1"),
+]
+TWINS = two_films.TwoFilms().state()
+HEAT, OF_KIND, EARLIER = slider("Inverse"), choice("Couplings"), tick("causal")
+
+
+def twins_also(shown: Any, state: State, said: State) -> None:
+    """Films that met stay together, and the words say when; the damage equation is drawn where it holds."""
+    assert (shown.phase() == "apart") == (said["met"] < 0)
+    if said["met"] >= 0:
+        assert shown.phase() == f"met at step {said['met']}"
+        assert set(said["apart"][said["met"] :]) == {0.0}
+    many = state["kind"] == "independent" and not state["causal"]
+    assert shown.box.locator(".side path.theory").count() == many
+    assert shown.box.locator(".picture path.up").count() == 2
+    label = shown.picture.locator("svg").get_attribute("aria-label")
+    assert ("are apart after 40 steps" in label) == (said["met"] < 0)
+
+
+TWO_FILMS = Row(
+    two_films.TwoFilms,
+    start=TWINS,
+    extremes=(
+        TWINS | {"beta": 2.5, "kind": "signed", "causal": True, "seed": 3},
+        TWINS | {"beta": 0.1, "kind": "softmax"},
+        TWINS | {"beta": 2.5},
+    ),
+    walk=(
+        press(HEAT, "End", beta=2.5),
+        press(HEAT, "ArrowLeft", beta=about(2.45, 1e-9)),
+        press(HEAT, "Home", beta=0.1),
+        slide(HEAT, 0.5, beta=about(1.3, 0.06)),
+        press(OF_KIND, "ArrowDown", kind="softmax"),
+        press(OF_KIND, "ArrowDown", kind="signed"),
+        press(OF_KIND, "ArrowUp", kind="softmax"),
+        click(button("New noise"), seed=1),
+        press(button("New noise"), "Enter", seed=2),
+        click(EARLIER, causal=True),
+        press(EARLIER, "Space", causal=False),
+        click(button("Reset"), **TWINS),
+    ),
+    apart=(press(HEAT, "End", beta=2.5), press(OF_KIND, "ArrowDown", kind="softmax")),
+    tab=names("Inverse temperature \u03b2, More, Reset"),
+    refused=BAD_TWINS,
+    other_kinds=[("beta", "cold"), ("causal", "yes"), ("kind", 1), ("seed", 0.5)],
+    points=lambda: [
+        {"beta": beta, "kind": kind, "causal": causal, "seed": int(100 * beta)}
+        for beta in (0.1, 0.3, 0.7, 1.0, 1.6, 2.5)
+        for kind in two_films.KINDS
+        for causal in (False, True)
+    ],
+    alt="Two films of 32 spins with couplings, independent, of both signs, at beta 1.00",
+    drives=HEAT,
+    shows=lambda state, said: {"Inverse": f"{state['beta']:.2f}", "Couplings": state["kind"], "causal": state["causal"]},
+    also=twins_also,
+    ink={BLUE: 5000, ORANGE: 2000},
+    draws=(TWINS | {"kind": "softmax"}, "beta", [1.2 + 0.8 * wave for wave in waves()]),
+    picture=".picture",
+)
+
 # Two films
 
 RUNS = record_of("alignment_film")["runs"]
@@ -1727,6 +1795,6 @@ MAPPER = Row(
 
 TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
-    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ARROW_FILM, ALIGNMENT_FILM,
-    COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ARROW_FILM, TWO_FILMS,
+    ALIGNMENT_FILM, COUPLINGS_FILM,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from attnlib.course.live.score_lab import ScoreLab
 from attnlib.course.live.softmax_thermometer import SoftmaxThermometer
 from attnlib.course.live.spin_lab import SpinLab
 from attnlib.course.live.tokens_as_fields import TokensAsFields
+from attnlib.course.live.two_films import TwoFilms
 from attnlib.course.live.walker import Walker
 
 __all__ = [
@@ -42,5 +43,6 @@ __all__ = [
     "SoftmaxThermometer",
     "SpinLab",
     "TokensAsFields",
+    "TwoFilms",
     "Walker",
 ]
