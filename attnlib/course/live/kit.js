@@ -64,8 +64,8 @@ button:disabled { color: var(--quiet); cursor: default; opacity: 0.6; }
 dl { align-content: start; display: grid; gap: 10px; margin: 0; min-width: 0; }
 dl > div { align-content: start; display: grid; gap: 0 8px; grid-template-columns: 1fr auto; }
 dt, dd { margin: 0; }
-dd { font-weight: 600; text-align: right; }
-dd.quiet, dd.bar { font-weight: 400; grid-column: 1 / -1; text-align: left; }
+dd { font-weight: 600; text-align: right; white-space: nowrap; }
+dd.quiet, dd.bar { font-weight: 400; grid-column: 1 / -1; text-align: left; white-space: normal; }
 dd.bar { background: var(--field); border-radius: 3px; height: 6px; margin: 3px 0 2px; overflow: hidden; position: relative; }
 dd.bar i { background: var(--b); height: 100%; left: 0; position: absolute; top: 0; }
 dd.bar i + i { background: var(--ink); margin-left: -1.5px; width: 3px; }
