@@ -10,8 +10,9 @@ from typing import Any
 from docutils import nodes
 
 NARROW = 37  # characters of the usual size in a line of a phone, inside a fold
-WIDEST = 64  # of the smallest type that can be read there
-SHORT = 24  # of a shape or a call, which stays in one piece
+WIDEST = 68  # of the smallest type that can be read there
+ROWS = 56  # of rows without columns: longer ones are sentences
+SHORT = 30  # of a shape or a call, which stays in one piece
 _UNIT = re.compile(r" (?=%)|(?<=\d) (?=(?:±|×|°|ms|s|kB|MB|GB)(?!\w))|(?<=[±×]) (?=\d)")
 _TABLE = re.compile(r"\S {2,}\S|^ +\[", re.MULTILINE)
 _AS_IS = nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw | nodes.comment
@@ -34,11 +35,15 @@ def keep(app: Any, doctree: nodes.document) -> None:
 
 
 def printed(text: str) -> str | None:
-    """The class of what a cell printed: sentences, or a table of so many columns in steps of four; none if it fits as it is."""
-    widest = max(map(len, text.splitlines()), default=0)
+    """The class of what a cell printed: sentences, or a table of so many columns in steps of four; none if it fits as it is.
+
+    Lines that are not much too long stay lines, too.
+    """
+    lines = text.splitlines()
+    widest = max(map(len, lines), default=0)
     if widest <= NARROW:
         return None
-    if not _TABLE.search(text):
+    if not _TABLE.search(text) and (len(lines) == 1 or widest > ROWS):
         return "sentences"
     return f"columns-{-(-widest // 4) * 4}" if widest <= WIDEST else None
 

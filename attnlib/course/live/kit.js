@@ -19,7 +19,7 @@ const kit = (() => {
 .head { align-items: center; display: flex; gap: 8px; justify-content: space-between; margin-bottom: 6px; }
 .title { font-size: 15px; font-weight: 650; letter-spacing: -0.005em; }
 .quiet { color: var(--quiet); font-size: 12.5px; }
-.phase { background: var(--field); border: 1px solid var(--rule); border-radius: 99px; font-size: 12.5px; padding: 1px 9px; }
+.phase { background: var(--field); border: 1px solid var(--rule); border-radius: 99px; flex: none; font-size: 12.5px; padding: 1px 9px; }
 .phase::before {
   background: var(--b); border-radius: 50%; content: ""; display: inline-block; height: 8px; margin-right: 6px; width: 8px;
 }
@@ -33,7 +33,7 @@ const kit = (() => {
   .layout { grid-template-columns: minmax(0, var(--share, 1fr)) minmax(0, 1fr); }
   .layout > .controls { grid-column: 1 / -1; order: 1; }
 }
-@container (max-width: 559px) {
+@container (min-width: 420px) and (max-width: 559px) {
   .layout dl { gap: 10px 18px; grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
 .picture { min-width: 0; position: relative; }
