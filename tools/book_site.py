@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import book_lines
 import course
 import yaml
 from docutils import nodes
@@ -32,7 +33,6 @@ import attnlib.course.live
 CARD = "_static/card.png"  # 1200 x 630, what a messenger shows beside a link
 SHEET = "book.css"  # all style sheets of a page, below _static
 MOST = 300  # characters of a description
-WIDE = 830  # pixels: from here on a figure's words would be too small for a phone, where it scrolls instead
 _ICON = re.compile(r'class="[^"]*?\b(?:fas|fab|fa-solid|fa-brands)\b[^"]*"')
 _ICON_RULE = re.compile(r'(?P<names>(?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\(?P<point>[0-9a-f]+)"\}')
 _ICON_SCRIPT = re.compile(r'\s*<!-- So that users can add custom icons -->\s*<script src="[^"]*fontawesome\.js[^"]*"></script>')
@@ -108,7 +108,7 @@ def claims(body: str) -> str:
         for found in _CLAIM.finditer(shown[0]):
             line = re.sub(r' style="[^"]*"', "", found[0])  # what a notebook brings along because it has no style sheet
             line = re.sub(r"\$([^$]+)\$", r'<span class="math notranslate nohighlight">\\(\1\\)</span>', line)
-            (key if next(seen) < 3 or found["key"] else other).append(line)
+            (key if next(seen) < 3 or found["key"] else other).append(book_lines.kept(line))
         if len(other) > (1 if key else 2):
             summary = f"<summary>{len(other)} {'more ' if key else ''}checks</summary>"
             other = [f'<details class="checks">{summary}', *other, "</details>"]
@@ -233,7 +233,6 @@ def light(page: str, sizes: dict[str, tuple[str, int, int]], name: str, options:
         said = re.search(r'\swidth="(\d+)"', tag)
         width = int(said[1]) if said else width
         more = f' width="{width}" height="{height}"' if width and not re.search(r"\s(?:width|height)=", tag) else ""
-        more += ' class="wide"' if width > WIDE and "class=" not in tag else ""
         more += "" if "loading=" in tag else ' loading="lazy"'
         return tag.replace("<img", f"<img{more}", 1)
 

@@ -161,9 +161,9 @@ def _bound(name: str, number: float | int | None, positive: bool = False) -> flo
 
 
 def _text(number: float | int, digits: int = 4) -> str:
-    """The number as one writes it: 24 000, 0.125, 1.4 × 10⁻⁷."""
-    if 1e4 <= abs(number) < 1e7:
-        return f"{number:,.0f}".replace(",", "\u202f").replace("-", "\u2212")
+    """The number as one writes it: 24,000, 0.125, 1.4 × 10⁻⁷."""
+    if 1e3 <= abs(number) < 1e7:
+        return f"{number:,.0f}".replace("-", "\u2212")
     number = float(f"{number:.12g}")  # of two numbers that differ by rounding, one is not shown with another last digit
     mantissa, _, exponent = f"{number:.{digits}g}".partition("e")
     mantissa = mantissa.replace("-", "\u2212")

@@ -36,22 +36,26 @@ def use_style() -> None:
         InlineBackend.instance(parent=ipython.get_ipython()).figure_formats = {"retina"}
 
 
-def panels(xlabel: str, *ylabels: str, height: float | int = 3.2) -> tuple[Figure, list[Axes]]:
-    """Axes side by side over one quantity, as wide as the page: one for each label of y.
+def panels(
+    xlabel: str, *ylabels: str, height: float | int = 2.5, sharex: bool = True, sharey: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """Axes below each other, as wide as any figure, so that a phone shows their words: one for each label of y.
 
-    Takes a height in inches. Raises ValueError without a label of y.
+    Takes the height of each in inches. They share the quantity across, whose label stands below the last, unless ``sharex`` is
+    false: then each bears it. Raises ValueError without a label of y.
 
-    >>> figure, (left, right) = panels("training step", "loss", "entropy over ln T")
-    >>> left.get_xlabel(), right.get_ylabel()
-    ('training step', 'entropy over ln T')
+    >>> figure, (upper, lower) = panels("training step", "loss", "entropy over ln T")
+    >>> lower.get_xlabel(), upper.get_ylabel()
+    ('training step', 'loss')
     >>> plt.close(figure)
     """
     if not ylabels:
         raise ValueError("ylabels is empty; expected a label for each of the panels")
-    figure, axes = plt.subplots(1, len(ylabels), figsize=(7.2, height), sharex=True, squeeze=False)
-    for ax, ylabel in zip(axes[0], ylabels, strict=True):
-        ax.set(xlabel=xlabel, ylabel=ylabel)
-    return figure, list(axes[0])
+    size = plt.rcParams["figure.figsize"][0], height * len(ylabels)
+    figure, axes = plt.subplots(len(ylabels), figsize=size, sharex=sharex, sharey=sharey, squeeze=False)
+    for ax, ylabel in zip(axes[:, 0], ylabels, strict=True):
+        ax.set(xlabel="" if sharex and ax is not axes[-1, 0] else xlabel, ylabel=ylabel)
+    return figure, list(axes[:, 0])
 
 
 def ticks(ax: Axes, x: Sequence[float | int] = (), y: Sequence[float | int] = ()) -> None:

@@ -241,10 +241,10 @@
   for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", again);
 
   // A table of three or more columns is a list of cards on a phone: each cell says which column it is of.
-  const lists = "#all-claims, #what-it-explains, #where-a-physical-reading-stops, #what-we-foresaw-wrongly, .cell_output";
+  const lists = "#all-claims, #what-it-explains, #where-a-physical-reading-stops, #what-we-foresaw-wrongly";
   for (const table of document.querySelectorAll(".bd-article table.table:has(th:nth-child(3))")) {
     if (table.closest(lists)) continue;
-    const columns = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
+    const columns = [...table.querySelectorAll("thead th")].map((head) => head.textContent.replace(/\\[()]/g, "").trim()); // formulas as they are typed
     table.classList.add("cards");
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => columns[i] && (cell.dataset.column = columns[i]));
   }

@@ -186,6 +186,7 @@ def page_is_quiet_and_whole(tab: site.Tab, page: Any, path: str) -> None:
     assert width <= wide
     if path in CHAPTERS:
         pictures_keep_their_shape(page)
+        printed_lines_fit(page)
     equations_are_no_wider_than_their_box_and_no_stops_of_the_tab_key(page)
 
 
@@ -241,6 +242,15 @@ def pictures_keep_their_shape(page: Any) -> None:
     for natural, shown, sized in pictures:
         assert shown == pytest.approx(natural, rel=0.02)
         assert sized
+
+
+def printed_lines_fit(page: Any) -> None:
+    """Printed sentences wrap, and printed tables of up to 64 columns shrink to a phone's line, but to no less than 8 pixels."""
+    printed = page.evaluate(
+        """[...document.querySelectorAll('.cell_output .output:is([class*="columns-"], .sentences) pre')].map(pre =>
+          [pre.scrollWidth - pre.clientWidth, parseFloat(getComputedStyle(pre).fontSize), pre.textContent.slice(0, 40)])"""
+    )
+    assert not [text for beyond, size, text in printed if beyond > 1 or size < 8]
 
 
 # The first screen

@@ -112,9 +112,9 @@ NUMBERS = [
     (1.4e-7, "1.4 × 10⁻⁷"),
     (-2.5e-15, "−2.5 × 10⁻¹⁵"),
     (-1e9, "−10⁹"),
-    (23_996.0, "23 996"),
-    (-65_504, "−65 504"),
-    (4096, "4096"),
+    (23_996.0, "23,996"),
+    (-65_504, "−65,504"),
+    (4096, "4,096"),
     (1e-4, "0.0001"),
     (-0.25, "−0.25"),
     (0.0, "0"),
@@ -124,7 +124,7 @@ NUMBERS = [
 @pytest.mark.parametrize(("number", "written"), NUMBERS)
 def test_numbers_are_written_as_one_writes_them(number, written, capsys):
     claim("3.2", "a number", number, below=1e12)
-    assert f"| measured {written} | bound < 10¹² |" in capsys.readouterr().out.replace("\u202f", " ").replace("\u00a0", " ")
+    assert f"| measured {written} | bound < 10¹² |" in capsys.readouterr().out.replace("\u00a0", " ")
 
 
 @pytest.mark.parametrize("sentence", ["", "  ", "a | b", "two\nlines", "`code`", "the price is $x"])

@@ -19,18 +19,33 @@ def closed():
     plt.close("all")
 
 
-def test_panels_share_what_lies_across_and_have_a_label_each():
-    figure, axes = plots.panels("width", "error", "spread", "BLEU", height=3)
-    assert figure.get_size_inches().tolist() == [7.2, 3]
+def test_panels_stand_below_each_other_and_have_a_label_each():
+    """As wide as any figure of the style: its words are as large on a phone."""
+    plots.use_style()
+    figure, axes = plots.panels("width", "error", "spread", "BLEU", height=2)
+    assert figure.get_size_inches().tolist() == [plt.figure().get_figwidth(), 6]
+    figure.canvas.draw()
+    boxes = [ax.get_position() for ax in axes]
+    assert boxes[0].y0 > boxes[1].y1 > boxes[1].y0 > boxes[2].y1
+    assert max(box.x0 for box in boxes) == pytest.approx(min(box.x0 for box in boxes))
     assert [ax.get_ylabel() for ax in axes] == ["error", "spread", "BLEU"]
-    assert {ax.get_xlabel() for ax in axes} == {"width"}
-    axes[0].set_xlim(2, 5)
+    assert [ax.get_xlabel() for ax in axes] == ["", "", "width"]
+    axes[0].set(xlim=(2, 5), ylim=(3, 4))
     assert axes[2].get_xlim() == (2, 5)
+    assert axes[2].get_ylim() != (3, 4)
     assert len(plots.panels("width", "error")[1]) == 1
 
 
+def test_panels_share_across_and_up_only_if_asked():
+    _, (upper, lower) = plots.panels("width", "error", "spread", sharex=False, sharey=True)
+    upper.set(xlim=(2, 5), ylim=(3, 4))
+    assert upper.get_xlabel() == lower.get_xlabel() == "width"
+    assert lower.get_xlim() != (2, 5)
+    assert lower.get_ylim() == (3, 4)
+
+
 def test_ticks_are_the_values_and_no_others():
-    _, (left, right) = plots.panels("width", "error", "spread")
+    _, (left, right) = plots.panels("width", "error", "spread", sharex=False)
     for ax in (left, right):
         ax.loglog([32, 256], [0.05, 0.4])
     untouched = right.get_yticks().tolist()

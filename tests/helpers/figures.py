@@ -1400,7 +1400,7 @@ BAD_ARROWS = [
     ({"guess": "C"}, "guess is 'C'; expected one of '', 'A', 'B'"),
 ]
 ARROW = arrow_film.ArrowFilm().state()
-COLD, ASYMMETRY, LATER = slider("Inverse"), slider("Antisymmetric part"), tick("causal")
+INVERSE, ASYMMETRY, LATER = slider("Inverse"), slider("Antisymmetric part"), tick("causal")
 SAYS_A, SAYS_B, NEXT_FILM = button("A runs backwards"), button("B runs backwards"), button("Another film")
 
 
@@ -1426,10 +1426,10 @@ ARROW_FILM = Row(
         ARROW | {"sharpness": 0.0, "causal": True, "beta": 0.2, "guess": "B"},
     ),
     walk=(
-        press(COLD, "End", beta=2.5),
-        press(COLD, "ArrowLeft", beta=about(2.45, 1e-9)),
-        press(COLD, "Home", beta=0.2),
-        slide(COLD, 0.5, beta=about(1.35, 0.06)),
+        press(INVERSE, "End", beta=2.5),
+        press(INVERSE, "ArrowLeft", beta=about(2.45, 1e-9)),
+        press(INVERSE, "Home", beta=0.2),
+        slide(INVERSE, 0.5, beta=about(1.35, 0.06)),
         click(SAYS_B, guess="B"),
         press(SAYS_A, "Enter", guess="A"),
         click(NEXT_FILM, seed=1, guess=""),
@@ -1444,7 +1444,7 @@ ARROW_FILM = Row(
         slide(ASYMMETRY, 0.5, symmetric=about(0.5, 0.06)),
         click(button("Reset"), **ARROW),
     ),
-    apart=(press(COLD, "End", beta=2.5), click(SAYS_B, guess="B")),
+    apart=(press(INVERSE, "End", beta=2.5), click(SAYS_B, guess="B")),
     tab=names("A runs backwards, B runs backwards, Another film, Inverse temperature \u03b2, More, Reset"),
     refused=BAD_ARROWS,
     other_kinds=[("beta", "cold"), ("causal", "yes"), ("guess", 1), ("seed", 0.5)],
@@ -1455,7 +1455,7 @@ ARROW_FILM = Row(
         for alpha, causal in ((0.0, False), (0.0, True), (0.4, False), (0.6, True), (1.0, False))
     ],
     alt="A film of 8 spins with softmax couplings of sharpness 2.00 at beta 1.00",
-    drives=COLD,
+    drives=INVERSE,
     shows=lambda state, said: {
         "Inverse": f"{state['beta']:.2f}",
         "Sharpness": f"{state['sharpness']:.1f}",

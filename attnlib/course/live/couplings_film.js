@@ -169,7 +169,7 @@ function render({ model, el }) {
       kit.svg("line", { class: "now", x1: toX(where), x2: toX(where), y1: toY(1), y2: toY(0) }),
       ...CURVES.flatMap(([name, text]) => [
         line(film[name].map((value, i) => [i, value]), COLOURS[name]),
-        word(name, text, toX(at.length - 1), toY(name === "mode" ? 0.41 : 0.66), "end"),
+        word(name, text, toX(at.length - 1), toY(name === "mode" ? 0.08 : 0.66), "end"),
         kit.svg("circle", { class: "mark", cx: toX(where), cy: toY(said[name]), r: 5, fill: `var(--${COLOURS[name]})` }),
       ]),
     ];

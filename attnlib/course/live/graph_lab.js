@@ -58,7 +58,7 @@ const STYLE = `
 `;
 
 /* A score with one decimal, however small; a factor as one over so many. */
-const tenth = (value) => value.toFixed(1).replace("-", "\u2212");
+const tenth = (value) => value.toFixed(1).replace(/^-0\.0$/, "0.0").replace("-", "\u2212");
 const over = (value) => (value > 0.999 ? "1" : `1/${Number((1 / value).toPrecision(3))}`);
 
 const NAMES = ["edges", "node", "beta", "seed"];
@@ -208,12 +208,12 @@ function render({ model, el }) {
       sources[j].setAttribute("aria-label", `Edge from node ${j} to node ${now.node}`);
     }
     scale.set(now.beta);
-    scale.mark(spread ? (now.beta * threshold) / spread : 0, "around this, so many Gaussian scores freeze");
+    scale.mark(spread ? (now.beta * threshold) / spread : 0, `around this ${count} Gaussian scores freeze`);
     for (const { beta, chip } of chips) chip.setAttribute("aria-pressed", String(beta === now.beta));
     const order = neighbours.map((j, k) => [Math.round(100 * weights[k]), j]).sort((a, b) => b[0] - a[0]);
-    const parts = order.slice(0, 2).filter(([share]) => share).map(([share, j]) => `${share} % of node ${j}`);
+    const parts = order.slice(0, 2).filter(([share]) => share).map(([share, j]) => `${share}\u00a0% of node ${j}`);
     const rest = 100 - order.slice(0, 2).reduce((sum, [share]) => sum + share, 0);
-    const others = count > 2 && rest > 0 ? `; ${rest} % are of ${count > 3 ? `${count - 2} others` : "another"}` : "";
+    const others = count > 2 && rest > 0 ? `; ${rest}\u00a0% come from ${count > 3 ? `${count - 2} others` : "another"}` : "";
     const told = count
       ? `What node ${now.node} gathers is ${parts.join(" and ")}${others}.`
       : `Nothing reaches node ${now.node}: it keeps its data.`;

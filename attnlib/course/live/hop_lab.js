@@ -279,6 +279,17 @@ function render({ model, el }) {
     const chain = readout.follows.length === 1 ? readout.follows[0].slice(1) : [];
     const order = now.facts.map((_, place) => place).filter((place) => seen[place]);
     order.sort((one, two) => chain.includes(one) - chain.includes(two));
+    /* Outside the bend of its line, so that the line does not cross it; two that are as high stand beside each other. */
+    const numbers = (hop, places) => {
+      const spots = places.map((place) => {
+        const [own, ...beside] = [hop, hop - 1, hop + 1].filter((at) => scores[at]).map((at) => toY(scores[at][place]));
+        return [place, own > CHART.height - 45 || total(beside) / beside.length >= own ? own - 9 : own + 17];
+      });
+      return spots.sort(([, one], [, two]) => one - two).map(([place, y], i) => {
+        const near = spots.some(([other, at]) => other !== place && Math.abs(at - y) < 13), aside = near ? (i % 2 ? 10 : -10) : 0;
+        return kit.svg("text", { class: "number", x: toX(hop) + aside, y, "text-anchor": "middle" }, String(place));
+      });
+    };
     return [
       kit.svg("text", { class: "name", x: 0, y: 11 }, "scores \u03b2 k\u00b7q of the facts"),
       ...scores.flatMap((_, hop) => [
@@ -289,12 +300,11 @@ function render({ model, el }) {
         class: chain.includes(place) ? "path support" : "path",
         d: `M${scores.map((row, hop) => `${toX(hop).toFixed(1)} ${toY(row[place]).toFixed(1)}`).join("L")}`,
       })),
-      ...scores.flatMap((row, hop) => order.flatMap((place) => {
+      ...scores.flatMap((row, hop) => order.map((place) => {
         const read = weights[hop][place] > 0.5, kind = read ? "dot read" : chain.includes(place) ? "dot support" : "dot";
-        const dot = kit.svg("circle", { class: kind, cx: toX(hop), cy: toY(row[place]), r: read ? 5 : 2.5 });
-        const number = kit.svg("text", { class: "number", x: toX(hop) + 8, y: toY(row[place]) + 4 }, String(place));
-        return read || (chain.includes(place) && scores.length > 1) ? [dot, number] : [dot];
+        return kit.svg("circle", { class: kind, cx: toX(hop), cy: toY(row[place]), r: read ? 5 : 2.5 });
       })),
+      ...scores.flatMap((_, hop) => numbers(hop, order.filter((place) => weights[hop][place] > 0.5 || (chain.includes(place) && scores.length > 1)))),
     ];
   }
 

@@ -19,7 +19,7 @@ const kit = (() => {
 .head { align-items: center; display: flex; gap: 8px; justify-content: space-between; margin-bottom: 6px; }
 .title { font-size: 15px; font-weight: 650; letter-spacing: -0.005em; }
 .quiet { color: var(--quiet); font-size: 12.5px; }
-.phase { background: var(--field); border: 1px solid var(--rule); border-radius: 99px; font-size: 12.5px; padding: 1px 9px; }
+.phase { background: var(--field); border: 1px solid var(--rule); border-radius: 99px; flex: none; font-size: 12.5px; padding: 1px 9px; }
 .phase::before {
   background: var(--b); border-radius: 50%; content: ""; display: inline-block; height: 8px; margin-right: 6px; width: 8px;
 }
@@ -33,7 +33,7 @@ const kit = (() => {
   .layout { grid-template-columns: minmax(0, var(--share, 1fr)) minmax(0, 1fr); }
   .layout > .controls { grid-column: 1 / -1; order: 1; }
 }
-@container (max-width: 559px) {
+@container (min-width: 420px) and (max-width: 559px) {
   .layout dl { gap: 10px 18px; grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
 .picture { min-width: 0; position: relative; }
@@ -64,8 +64,8 @@ button:disabled { color: var(--quiet); cursor: default; opacity: 0.6; }
 dl { align-content: start; display: grid; gap: 10px; margin: 0; min-width: 0; }
 dl > div { align-content: start; display: grid; gap: 0 8px; grid-template-columns: 1fr auto; }
 dt, dd { margin: 0; }
-dd { font-weight: 600; text-align: right; }
-dd.quiet, dd.bar { font-weight: 400; grid-column: 1 / -1; text-align: left; }
+dd { font-weight: 600; text-align: right; white-space: nowrap; }
+dd.quiet, dd.bar { font-weight: 400; grid-column: 1 / -1; text-align: left; white-space: normal; }
 dd.bar { background: var(--field); border-radius: 3px; height: 6px; margin: 3px 0 2px; overflow: hidden; position: relative; }
 dd.bar i { background: var(--b); height: 100%; left: 0; position: absolute; top: 0; }
 dd.bar i + i { background: var(--ink); margin-left: -1.5px; width: 3px; }

@@ -49,32 +49,45 @@ export function descend(state, rule = state.rule, most = MOST_STEPS, tolerance =
   }
 }
 
+/* The potential alone, and the slope along one z alone: asked for at thousands of places a move, they make no lists. */
+function height(z1, z2, { beta, coupling, fields: [b1, b2] }) {
+  const det = z1 * z2 - coupling * coupling;
+  if (!(z1 > 0 && z2 > 0 && det > 0)) return Infinity;
+  return (beta * (z1 + z2) - Math.log(det) + (beta * (b1 * b1 * z2 + 2 * b1 * b2 * coupling + b2 * b2 * z1)) / det) / 2;
+}
+
+function rises(own, other, mine, others, { beta, coupling }) {
+  const det = own * other - coupling * coupling, mean = (other * mine + coupling * others) / det;
+  return own > 0 && other > 0 && det > 0 && beta > other / det + beta * mean * mean;
+}
+
 /* Lines of equal height. What lies below a height is convex: each ray from the minimum leaves it once. */
 export function rings(z, state, rays = 120) {
-  const bottom = resolve(z, state).phi;
+  const [z1, z2] = z, bottom = height(z1, z2, state);
   return LEVELS.map((level) => Array.from({ length: rays + 1 }, (_, k) => {
-    const way = [Math.cos((2 * Math.PI * k) / rays), Math.sin((2 * Math.PI * k) / rays)];
+    const across = Math.cos((2 * Math.PI * k) / rays), up = Math.sin((2 * Math.PI * k) / rays);
     let [low, high] = [0, 3 * MOST_Z];
     for (let round = 0; round < 26; round += 1) {
-      const middle = (low + high) / 2, at = resolve(z.map((value, i) => value + middle * way[i]), state);
-      if (at && at.phi < bottom + level) low = middle;
+      const middle = (low + high) / 2;
+      if (height(z1 + middle * across, z2 + middle * up, state) < bottom + level) low = middle;
       else high = middle;
     }
-    return z.map((value, i) => value + low * way[i]);
+    return [z1 + low * across, z2 + low * up];
   }));
 }
 
 /* Where a spin has its length, for each z of the other: the slope along its own z, which only grows, is zero there. */
 export function right(i, state, count = 60) {
+  const mine = state.fields[i], others = state.fields[1 - i];
   return Array.from({ length: count + 1 }, (_, k) => {
-    const other = 0.02 + ((MOST_Z - 0.02) * k) / count, place = (z) => (i ? [other, z] : [z, other]);
+    const other = 0.02 + ((MOST_Z - 0.02) * k) / count;
     let [low, high] = [state.coupling ** 2 / other, 4 * MOST_Z];
     for (let round = 0; round < 40; round += 1) {
-      const middle = (low + high) / 2, at = resolve(place(middle), state);
-      if (at && at.slope[i] > 0) high = middle;
+      const middle = (low + high) / 2;
+      if (rises(middle, other, mine, others, state)) high = middle;
       else low = middle;
     }
-    return place(low);
+    return i ? [other, low] : [low, other];
   });
 }
 

@@ -83,8 +83,9 @@ const STYLE = `
 .grip { fill: var(--ink); }
 .weight { fill: var(--b); }
 svg .value { paint-order: stroke; stroke: var(--ground); stroke-width: 3px; }
-.key { border-radius: 5px; cursor: ns-resize; position: absolute; touch-action: pan-y; }
-.hold { height: 44px; left: 50%; margin: -22px; position: absolute; touch-action: none; width: 44px; }
+.keys { display: grid; grid-auto-columns: minmax(0, 1fr); grid-auto-flow: column; position: absolute; }
+.key { border-radius: 5px; cursor: ns-resize; position: relative; touch-action: pan-y; }
+.hold { height: 44px; left: 50%; margin: -22px 0 0 calc(var(--hold) / -2); position: absolute; touch-action: none; width: var(--hold); }
 .key:hover { background: color-mix(in srgb, var(--accent) 8%, transparent); }
 .key:focus-visible { outline-offset: -2px; }
 .side { align-items: center; display: flex; gap: 10px; min-width: 0; }
@@ -146,9 +147,10 @@ function render({ model, el }) {
   let [range, current, drawn, columns, height, readout] = [3, 0, "", [], null, null];
 
   const phase = kit.html("span", { class: "phase" });
-  const picture = kit.svg("svg", { height: HEIGHT, "aria-hidden": "true" });
+  const shown = Object.fromEntries(["axes", "bars", "words"].map((name) => [name, kit.svg("g")]));
+  const picture = kit.svg("svg", { height: HEIGHT, "aria-hidden": "true" }, ...Object.values(shown));
   const keys = kit.html("div", {
-    role: "group", "aria-label": "Logits. Up and down change a logit, left and right lead to another key", onkeydown: press,
+    class: "keys", role: "group", "aria-label": "Logits. Up and down change a logit, left and right lead to another key", onkeydown: press,
   });
   const plots = kit.html("div", { class: "picture" }, picture, keys);
   const gauge = thermometer();
@@ -256,7 +258,7 @@ function render({ model, el }) {
 
   // What the figure shows
 
-  /* Axes, and one column per key: built again only when the width, the range or the number of keys changes. */
+  /* Axes, and one column per key: laid out again only when the width, the range or the number of keys changes. */
   function build(width, count) {
     const step = [1, 2, 5, 10, 25, 50].find((size) => range / size <= 4);
     const box = { left: PLOT.left, width: width - PLOT.left - PLOT.right, x: { from: 0, to: count, ticks: [] } };
@@ -271,34 +273,48 @@ function render({ model, el }) {
     const slot = box.width / count, bar = Math.min(0.72 * slot, 46), hold = Math.min(44, Math.max(slot, 28));
     const [worded, held] = [slot >= 38, slot >= 14];
     const had = keys.contains(body.getRootNode().activeElement);
-    current = Math.min(current, count - 1);
     height = logits.toY;
-    columns = Array.from({ length: count }, (_, i) => {
-      const x = logits.toX(i + 0.5), round = Math.min(3, bar / 4);
-      const grip = kit.html("div", { class: "hold", style: `margin-left: ${-hold / 2}px; width: ${hold}px` });
-      const key = kit.html("div", {
-        class: "key", role: "slider", tabindex: i === current ? 0 : -1, "aria-orientation": "vertical",
-        "aria-label": `logit of key ${i + 1} of ${count}`, "aria-valuemin": -range, "aria-valuemax": range,
-        style: `left: ${x - slot / 2}px; width: ${slot}px; top: ${PLOT.top - 6}px; height: ${PLOT.logits + 12}px`,
-      }, ...(held ? [grip] : []));
-      return {
-        key,
-        hold: grip,
-        logit: kit.svg("rect", { class: "logit", x: x - bar / 2, width: bar, opacity: 0.8 }),
-        grip: kit.svg("rect", { class: "grip", x: x - bar / 2, width: bar, height: 5, rx: Math.min(2.5, bar / 2) }),
-        weight: kit.svg("rect", { class: "weight", x: x - bar / 2, width: bar, rx: round }),
-        words: worded ? [0, 1].map(() => kit.svg("text", { class: "value", x, "text-anchor": "middle" })) : [],
-      };
+    // Columns that are there stay: what comes and goes is at the end.
+    for (const { key, bars } of columns.splice(count)) for (const part of [key, ...bars]) part.remove();
+    while (columns.length < count) {
+      const added = column();
+      columns.push(added);
+      keys.append(added.key);
+      shown.bars.append(...added.bars);
+    }
+    current = Math.min(current, count - 1);
+    columns.forEach((one, i) => {
+      const x = logits.toX(i + 0.5), [, grip, weight] = one.bars;
+      for (const rect of one.bars) {
+        rect.setAttribute("x", x - bar / 2);
+        rect.setAttribute("width", bar);
+      }
+      grip.setAttribute("rx", Math.min(2.5, bar / 2));
+      weight.setAttribute("rx", Math.min(3, bar / 4));
+      one.words = worded ? [0, 1].map(() => kit.svg("text", { class: "value", x, "text-anchor": "middle" })) : [];
+      one.key.setAttribute("tabindex", i === current ? 0 : -1);
+      one.key.setAttribute("aria-label", `logit of key ${i + 1} of ${count}`);
+      one.key.setAttribute("aria-valuemin", -range);
+      one.key.setAttribute("aria-valuemax", range);
+      if (held && !one.hold.parentNode) one.key.append(one.hold);
+      else if (!held && one.hold.parentNode) one.hold.remove();
     });
-    keys.replaceChildren(...columns.map(({ key }) => key));
-    picture.replaceChildren(
-      ...logits.axes(),
-      ...weights.axes(),
-      ...columns.flatMap(({ logit, grip, weight }) => [logit, grip, weight]),
-      weights.line([[0, 1 / count], [count, 1 / count]], "quiet", { class: "even" }),
-      ...columns.flatMap(({ words }) => words),
+    keys.style.cssText = `--hold: ${hold}px; left: ${PLOT.left}px; width: ${box.width}px; top: ${PLOT.top - 6}px; height: ${PLOT.logits + 12}px`;
+    shown.axes.replaceChildren(...logits.axes(), ...weights.axes());
+    shown.words.replaceChildren(
+      weights.line([[0, 1 / count], [count, 1 / count]], "quiet", { class: "even" }), ...columns.flatMap(({ words }) => words),
     );
     if (had) columns[current].key.focus({ preventScroll: true });
+  }
+
+  /* Of one key: what takes the mouse and the keyboard, and its bars. */
+  function column() {
+    const hold = kit.html("div", { class: "hold" });
+    return {
+      key: kit.html("div", { class: "key", role: "slider", "aria-orientation": "vertical" }),
+      hold,
+      bars: [kit.svg("rect", { class: "logit", opacity: 0.8 }), kit.svg("rect", { class: "grip", height: 5 }), kit.svg("rect", { class: "weight" })],
+    };
   }
 
   function draw(arriving) {
@@ -310,7 +326,7 @@ function render({ model, el }) {
     if (width > 0) drawn = layout;
 
     columns.forEach((column, i) => {
-      const { key, hold, logit, grip, weight, words } = column;
+      const { key, hold, bars: [logit, grip, weight], words } = column;
       const y = height(logits[i]), tall = readout.weights[i] * PLOT.weights;
       if (column.y !== y) { // a turn of beta moves none of them
         column.y = y;
