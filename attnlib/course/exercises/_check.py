@@ -32,6 +32,7 @@ PAGES = {
     "7b": "attnlib.course.exercises.one_step_or_many",
     "7c": "attnlib.course.exercises.collectives_of_spins",
     "8a": "attnlib.course.exercises.arrow_of_time",
+    "8c": "attnlib.course.exercises.driven_attention",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 
