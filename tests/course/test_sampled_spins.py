@@ -77,6 +77,8 @@ def test_films_from_a_start_are_steps_from_it():
     one = vector_film(J, x, **settings, burn_in=0, start=7 * start, generator=seeded())
     assert ((one.m - m) / one.m_error).abs().max() < 4.5
     assert ((one.C[0] - torch.diag(1 - m.square().mean(-1))) / one.C_error[0]).abs().max() < 4.5  # draws are independent
+    assert one.spins.shape == (4000, 3, 5)
+    torch.testing.assert_close(one.spins.mean(0), one.m)
     two = vector_film(J, x, **settings, burn_in=1, start=start, generator=seeded())
     assert (two.m - vector_response(x + J @ m, beta=0.8)).norm() / two.m_error.norm() > 3  # means are not spins
 

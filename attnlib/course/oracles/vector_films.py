@@ -21,6 +21,7 @@ class VectorFilmRecord:
 
     ``C[0]`` is of one time; ``C[1, i, j]`` of spin i with spin j a step before. ``m_error`` and ``C_error``, of the same
     shapes, are the standard errors that follow from the differences between the films, which know nothing of each other.
+    ``spins [*batch, films, n, d]`` is where the films end.
 
     >>> from attnlib.course.oracles import vector_film
     >>> found = vector_film(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [50.0, 0.0]]), films=4, steps=50)
@@ -32,6 +33,7 @@ class VectorFilmRecord:
     C: Float[Tensor, "*batch 2 n n"]
     m_error: Float[Tensor, "*batch n d"]
     C_error: Float[Tensor, "*batch 2 n n"]
+    spins: Float[Tensor, "*batch films n d"]
 
 
 def vector_film(
@@ -109,6 +111,7 @@ def vector_film(
         found = [mean, C.mean(1)]
         for part, whole in zip((m, C), tuple(found), strict=True):
             found.append(((part - whole.unsqueeze(1)).square().sum(1) / (films * (films - 1))).sqrt())
+        found.append(state)
     shaped = (part.reshape(system.batch + part.shape[1:]).to(J.dtype) for part in found)
     return VectorFilmRecord(*(check_result(one, "films and steps are") for one in shaped))
 
