@@ -39,6 +39,7 @@ SHORT = {
     "7c": "Collectives",
     "7d": "Instruments",
     "8a": "Time's arrow",
+    "8c": "Driven block",
 }
 """What a page is called on the map, where there is little room."""
 

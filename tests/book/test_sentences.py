@@ -62,6 +62,10 @@ def told_the_facts(figure: Any) -> list[str]:
     return given(best == said["follows"][0][1:], "frames are filled")
 
 
+def missed(figure: Any) -> list[str]:
+    return [f"{100 * figure.readout['off'][-1]:.1f} %"]
+
+
 def places(figure: Any) -> list[str]:
     ends = {tuple(round(z, 3) for z in rest) for rest in figure.readout["rest"]}
     return [f"in {COUNTS[len(ends)]}"]
@@ -214,6 +218,7 @@ SAYS: dict[tuple[str, str], Said] = {
     ("08a_arrow_of_time", "at β = 0.3"): number(2, "e_p"),
     ("08a_arrow_of_time", "make the couplings symmetric"): lambda f: [f"{abs(f.readout['e_p']):.2f}"],
     ("08a_arrow_of_time", "Equal weights behind a causal mask"): number(2, "e_p"),
+    **{("08c_driven_attention", words): missed for words in ("hot spins", "sharper weights", "64 components", "One block")},
     ("hour", "at β = 10"): number(3, "weights", 0),
     ("hour", "at β = 0.4"): one_valley,
     ("hour", "fixed numbers"): no_second_term,
@@ -286,6 +291,7 @@ BEHIND = {
     "TokensAsFields": {"beta": ("beta",)},
     "GraphLab": {"again": ("seed",)},
     "FactorLab": {"pull": ("fields",), "keep": ("damping",)},
+    "BlockStack": {"blocks": ("blocks",), "width": ("width",), "kind": ("couplings",), "another": ("seed",)},
     "ArrowFilm": {"sharp": ("sharpness",), "even": ("symmetric",), "mask": ("causal",)},
     "Denoiser": {"beta": ("beta",), "sigma": ("sigma",), "memories": ("memories",), "half": ("half",)},
 }
