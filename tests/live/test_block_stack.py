@@ -111,15 +111,16 @@ def test_what_is_drawn_are_the_numbers(desk):
         ]
 
     flat = {name: [value for row in said[name] for value in row] for name in said if name != "off"}
-    tall = "getAttribute('height')"
-    assert drawn(".seen", tall) == pytest.approx([34 * value for value in flat["sampled"]], abs=0.01)
-    fields, epsilons = drawn(".field", tall), drawn(".epsilon", tall)
+    high, row = "getAttribute('height')", 6 * 46 / 5
+    tall = row - 12
+    assert drawn(".seen", high) == pytest.approx([tall * value for value in flat["sampled"]], abs=0.01)
+    fields, epsilons = drawn(".field", high), drawn(".epsilon", high)
     most = max(1.2, *(k + more for k, more in zip(flat["field"], flat["epsilon"], strict=True)))
-    assert fields == pytest.approx([34 * value / most for value in flat["field"]], abs=0.01)
-    assert epsilons == pytest.approx([34 * value / most for value in flat["epsilon"]], abs=0.01)
-    feet = [40 + 6 * 46 - 46 * block for block in range(5) for _ in range(TOKENS)]
+    assert fields == pytest.approx([tall * value / most for value in flat["field"]], abs=0.01)
+    assert epsilons == pytest.approx([tall * value / most for value in flat["epsilon"]], abs=0.01)
+    feet = [40 + 6 * 46 - row * block for block in range(5) for _ in range(TOKENS)]
     lines = drawn(".naive", "getAttribute('y1')")
-    assert lines == pytest.approx([foot - 34 * value for foot, value in zip(feet, flat["naive"], strict=True)], abs=0.01)
+    assert lines == pytest.approx([foot - tall * value for foot, value in zip(feet, flat["naive"], strict=True)], abs=0.01)
     assert f"{100 * said['off'][-1]:.1f} %" in shown.told()
 
 

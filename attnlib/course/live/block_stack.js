@@ -144,9 +144,10 @@ const CHALLENGES = [
 
 const NAMES = ["beta", "blocks", "width", "couplings", "seed"];
 const WORDS = { softmax: "softmax of scores", sharp: "sharp: scores times 4", causal: "softmax, causal", even: "even" };
-const TOP = 40, ROW = 46, FOOT = 34, LEFT = 48, RIGHT = 42, BETWEEN = 16, HIGH = TOP + MOST_BLOCKS * ROW + FOOT;
+const TOP = 40, ROW = 46, MOST_ROW = 92, FOOT = 34, LEFT = 48, RIGHT = 42, BETWEEN = 16, HIGH = TOP + MOST_BLOCKS * ROW + FOOT;
 
 const STYLE = `
+.phase { flex: none; white-space: nowrap; }
 .layout > .picture { grid-column: 1 / -1; }
 .layout > .side { grid-column: 1 / -1; order: 2; }
 .side { grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); }
@@ -192,12 +193,13 @@ function render({ model, el }) {
   /* Blocks from below; in each, left, the length of each token's mean, and right, what stands in its norm. */
   function blocks_of(now, wide) {
     const half = (wide - LEFT - RIGHT - BETWEEN) / 2, second = LEFT + half + BETWEEN, step = half / TOKENS, bar = Math.max(5, step - 7);
-    const tall = ROW - 12, most = Math.max(1.2, ...readout.field.flatMap((row, b) => row.map((k, i) => k + readout.epsilon[b][i])));
+    const row = Math.min(MOST_ROW, (MOST_BLOCKS * ROW) / now.blocks), tall = row - 12, most = Math.max(1.2, ...readout.field.flatMap((row, b) => row.map((k, i) => k + readout.epsilon[b][i])));
     const bottom = TOP + MOST_BLOCKS * ROW;
-    const parts = [text("name", LEFT, 14, "length of means"), text("name", second, 14, "inside the norm"),
-      text("", LEFT, 30, "bar: films, line: naive"), text("", second, 30, half > 180 ? "|h|\u00b2/d, and on it the epsilon \u0394" : "|h|\u00b2/d, on it \u0394")];
+    const said = half > 180 ? ["length of means", "inside the norm", "bar: films, line: naive", "|h|\u00b2/d, and on it the epsilon \u0394"]
+      : ["means", "norms", "line: naive", "|h|\u00b2/d, on it \u0394"]; // a phone has no room for more
+    const parts = said.map((words, k) => text(k < 2 ? "name" : "", k % 2 ? second : LEFT, k < 2 ? 14 : 30, words));
     for (let b = 0; b < now.blocks; b += 1) {
-      const foot = bottom - b * ROW;
+      const foot = bottom - b * row;
       parts.push(
         text("", 0, foot - tall / 2 + 4, `block ${b + 1}`),
         kit.svg("line", { class: "grid", x1: LEFT, x2: LEFT + half, y1: foot - tall, y2: foot - tall }),
