@@ -40,6 +40,7 @@ SHORT = {
     "7d": "Instruments",
     "8a": "Time's arrow",
     "8b": "Forgetting",
+    "8c": "Driven block",
 }
 """What a page is called on the map, where there is little room."""
 

@@ -133,15 +133,15 @@ def _step(system: System, m: Tensor, C: Tensor, closure: Closure) -> Moments:
     """The step of :func:`closure_step`, with beta inside couplings and fields."""
     J = system.couplings
     m, C = m.expand(*system.batch, system.n), C.expand(*system.batch, system.n, system.n)
-    g = system.fields + (J @ m.unsqueeze(-1))[..., 0]
+    g, JC = system.fields + (J @ m.unsqueeze(-1))[..., 0], J @ C
     if closure == "naive":
         after, gain = g.tanh(), steepness(g)
         own = gain
     else:
         alone = (J.square() @ (1 - m.square()).unsqueeze(-1))[..., 0]
-        width = fluctuation(J, C) if closure == "correlated" else alone
+        width = fluctuation(J, JC) if closure == "correlated" else alone
         after, gain, own = _reacted(g, width) if closure == "tap" else smeared(g, width)
-    return after, *carried(gain, J, C, own)
+    return after, *carried(gain, J, JC, own)
 
 
 def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:

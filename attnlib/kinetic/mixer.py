@@ -14,7 +14,7 @@ from attnlib._core.values import check_result
 from attnlib.attention import Heads, Mixer, Places, check_heads
 from attnlib.kinetic.records import KineticAttentionRecord
 from attnlib.kinetic.rest import Moments
-from attnlib.kinetic.vectors import Gain, moved, responded
+from attnlib.kinetic.vectors import Gain, moved, moved_by, responded
 
 MixerClosure = Literal["naive", "moments"]
 """What stands for the spins after a step: their means, or their means and covariances."""
@@ -201,11 +201,12 @@ class KineticAttention(Mixer):
     def _moments(self, drive: Tensor, J: Tensor) -> list[Moments]:
         """Means and covariances at the start and after each step, and the delayed ones of the step."""
         m = self._begin(drive)
-        C = torch.diag_embed((m == 0).all(-1).to(m.dtype))  # of definite spins none
-        path = [(m, C, torch.zeros_like(C))]
-        for _ in range(self.steps):
+        own = (m == 0).all(-1).to(m.dtype)  # of definite spins none
+        C, K, x = torch.diag_embed(own), self.spin_beta * J, self.spin_beta * drive
+        path = [(m, C, torch.zeros_like(C)), moved_by(K, m, K * own.unsqueeze(-2), x, self.gain)]
+        for _ in range(1, self.steps):
             m, C = path[-1][:2]
-            path.append(moved(self.spin_beta * J, m, C, self.spin_beta * drive, self.gain))
+            path.append(moved(K, m, C, x, self.gain))
         return path
 
     def extra_repr(self) -> str:

@@ -12,14 +12,14 @@ Moments = tuple[Tensor, Tensor, Tensor]
 """Means a step later, covariances a step later, and covariances of the later spins (rows) with the earlier."""
 
 
-def fluctuation(J: Tensor, C: Tensor) -> Tensor:
-    """The variance of what each spin feels of the others, ``diag(J C J^T)``."""
-    return ((J @ C) * J).sum(-1).clamp(min=0.0)
+def fluctuation(J: Tensor, JC: Tensor) -> Tensor:
+    """The variance of what each spin feels of the others, ``diag(J C J^T)``, from J C, which is made once a step."""
+    return (JC * J).sum(-1).clamp(min=0.0)
 
 
-def carried(gain: Tensor, J: Tensor, C: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+def carried(gain: Tensor, J: Tensor, JC: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """Covariances a step later and delayed ones, from gains and from the variance of each spin by itself, ``[*batch, n]``."""
-    delayed = gain.unsqueeze(-1) * (J @ C)
+    delayed = gain.unsqueeze(-1) * JC
     later = delayed @ J.mT * gain.unsqueeze(-2)
     same = torch.eye(J.shape[-1], dtype=torch.bool, device=J.device)
     return torch.where(same, torch.diag_embed(own), later), delayed

@@ -192,21 +192,25 @@ def _checked(name: str, rows: Tensor, J: Tensor, x: Tensor | None, beta: Scalar,
 
 def moved(J: Tensor, m: Tensor, C: Tensor, drive: Tensor, gain: Gain) -> Moments:
     """The step of :func:`moments_step`, with beta inside couplings and drive."""
-    m, C = m.expand(drive.shape), C.expand(*drive.shape[:-2], *J.shape[-2:])
-    after, gains, own = responded(drive + J @ m, gain, J, C)
-    return after, *carried(gains, J, C, own)
+    return moved_by(J, m.expand(drive.shape), J @ C.expand(*drive.shape[:-2], *J.shape[-2:]), drive, gain)
 
 
-def responded(h: Tensor, gain: Gain, J: Tensor | None = None, C: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def moved_by(J: Tensor, m: Tensor, JC: Tensor, drive: Tensor, gain: Gain) -> Moments:
+    """The same from the product J C, which of spins that know nothing of each other takes no product of matrices."""
+    after, gains, own = responded(drive + J @ m, gain, J, JC)
+    return after, *carried(gains, J, JC, own)
+
+
+def responded(h: Tensor, gain: Gain, J: Tensor | None = None, JC: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Means in fields ``[*batch, n, d]`` that have beta in them, gains by beta, and ``1 - |m|^2 / d`` without a difference.
 
     Fields and couplings are taken in units of the larger of both, spin by spin, so that no square overflows.
     """
     d = h.shape[-1]
     size = h.detach().abs().amax(-1).clamp(min=1.0)
-    if J is not None and C is not None:
+    if J is not None and JC is not None:
         size = torch.maximum(size, J.detach().abs().amax(-1))
-        noise = fluctuation(J / size.unsqueeze(-1), C)
+        noise = fluctuation(J / size.unsqueeze(-1), JC / size.unsqueeze(-1))
     else:
         noise = torch.zeros_like(size)
     unit = h / size.unsqueeze(-1)

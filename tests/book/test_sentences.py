@@ -62,6 +62,10 @@ def told_the_facts(figure: Any) -> list[str]:
     return given(best == said["follows"][0][1:], "frames are filled")
 
 
+def missed(figure: Any) -> list[str]:
+    return [f"{100 * figure.readout['off'][-1]:.1f} %"]
+
+
 def places(figure: Any) -> list[str]:
     ends = {tuple(round(z, 3) for z in rest) for rest in figure.readout["rest"]}
     return [f"in {COUNTS[len(ends)]}"]
@@ -226,6 +230,7 @@ SAYS: dict[tuple[str, str], Said] = {
     ("08b_what_is_forgotten", "softmax weights at β = 0.5"): meeting,
     ("08b_what_is_forgotten", "Colder, at 1.5"): still_apart,
     ("08b_what_is_forgotten", "behind a causal mask"): meeting,
+    **{("08c_driven_attention", words): missed for words in ("hot spins", "sharper weights", "64 components", "One block")},
     ("hour", "at β = 10"): number(3, "weights", 0),
     ("hour", "at β = 0.4"): one_valley,
     ("hour", "fixed numbers"): no_second_term,
@@ -299,6 +304,7 @@ BEHIND = {
     "GraphLab": {"again": ("seed",)},
     "FactorLab": {"pull": ("fields",), "keep": ("damping",)},
     "TwoFilms": {"kind": ("kind",), "again": ("seed",), "mask": ("causal",)},
+    "BlockStack": {"blocks": ("blocks",), "width": ("width",), "kind": ("couplings",), "another": ("seed",)},
     "ArrowFilm": {"sharp": ("sharpness",), "even": ("symmetric",), "mask": ("causal",)},
     "Denoiser": {"beta": ("beta",), "sigma": ("sigma",), "memories": ("memories",), "half": ("half",)},
 }

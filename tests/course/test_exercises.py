@@ -30,7 +30,7 @@ from attnlib.free_energy import (
     saddle_point,
     spherical_point,
 )
-from attnlib.kinetic import transition_matrix
+from attnlib.kinetic import closure_step, moments_step, transition_matrix
 from attnlib.transformer import Block, mixer, register, registry, thermometer
 
 KNOWN = [f"{page}.{number}" for page in PAGES for number in exercises(page)]
@@ -367,6 +367,14 @@ def step_by_step_back(J, x, b, noise):
     raise AssertionError("they do not meet")
 
 
+def repeated_stein(J, a, b):
+    """Stein's equation by repeating it."""
+    C = torch.zeros_like(J)
+    for _ in range(3000):
+        C = torch.diag(a) @ J @ C @ J.T @ torch.diag(a) + torch.diag(a) / b
+    return C
+
+
 RIGHT = {
     "1.1 in one pass, float32": ("1.1", one_pass_variance),
     "1.3 by index": ("1.3", by_index),
@@ -487,6 +495,12 @@ RIGHT = {
         "8b.4",
         lambda J, b: torch.linalg.matrix_power((b * J.abs()).tanh(), 64).trace() ** (1 / 64),
     ),
+    "8c.2 by the package": ("8c.2", lambda m, C, J, x, b: torch.cat(moments_step(m, C, J, x, beta=b, gain="limit")[:2], 1)),
+    "8c.3 by the package": (
+        "8c.3",
+        lambda m, J, x, b: closure_step(m, torch.diag(1 - m**2), J, x, beta=b, closure="tap")[0],
+    ),
+    "8c.5 by repeating": ("8c.5", lambda J, a, b: repeated_stein(J, a, b)),
 }
 
 
@@ -706,6 +720,18 @@ REVIEWED = [
         lambda P, law, s, h, b, lag: (
             b * (torch.linalg.matrix_power(P, lag) @ s - torch.linalg.matrix_power(P, lag + 2) @ s).T @ (law[:, None] * s)
         ),
+    ),
+    ("8c.1", "many components", lambda k, b, d: 2 * b / (1 + (1 + (2 * b) ** 2 * k) ** 0.5)),
+    ("8c.3", "the mean before", lambda m, J, x, b: torch.tanh(b * (x + J @ m) - b**2 * m * (J**2 @ (1 - m**2)))),
+    (
+        "8c.4",
+        "norm before the sum",
+        lambda p, v: v + torch.nn.functional.rms_norm(p @ torch.nn.functional.rms_norm(v, v.shape[1:]), v.shape[1:]),
+    ),
+    (
+        "8c.5",
+        "inverse of the doubled graph",
+        lambda J, a, b: torch.linalg.solve(torch.diag(1 / a) - J @ torch.diag(a) @ J, torch.eye(len(J)).to(J)) / b,
     ),
 ]
 

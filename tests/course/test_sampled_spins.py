@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 from helpers.draw import normal
 
@@ -65,3 +66,32 @@ def test_sampled_spins_on_their_own_have_the_mean_of_the_response():
     assert ((found.m - m) / found.m_error).abs().max() < 4.5
     assert ((found.C[0].diagonal() - (1 - m.square().mean(-1))) / found.C_error[0].diagonal()).abs().max() < 4.5
     assert ((found.C[1]) / found.C_error[1]).abs().max() < 4.5
+
+
+def test_films_from_a_start_are_steps_from_it():
+    """A step from definite spins has the exact mean, whatever their length was given as; a second one that of spins."""
+    J, x, start = normal(3, 3, seed=4), normal(3, 5), normal(3, 5, seed=5)
+    spins = start / start.square().mean(-1, keepdim=True).sqrt()
+    m = vector_response(x + J @ spins, beta=0.8)
+    settings = {"beta": 0.8, "films": 4000, "steps": 1}
+    one = vector_film(J, x, **settings, burn_in=0, start=7 * start, generator=seeded())
+    assert ((one.m - m) / one.m_error).abs().max() < 4.5
+    assert ((one.C[0] - torch.diag(1 - m.square().mean(-1))) / one.C_error[0]).abs().max() < 4.5  # draws are independent
+    assert one.spins.shape == (4000, 3, 5)
+    torch.testing.assert_close(one.spins.mean(0), one.m)
+    two = vector_film(J, x, **settings, burn_in=1, start=start, generator=seeded())
+    assert (two.m - vector_response(x + J @ m, beta=0.8)).norm() / two.m_error.norm() > 3  # means are not spins
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (torch.zeros(3, 5).double(), "start has spins of length 0"),
+        (torch.ones(3, 4).double(), "start has shape"),
+        (torch.full((3, 5), math.nan).double(), "start"),
+        (torch.ones(3, 5).float(), "start is torch.float32"),
+    ],
+)
+def test_a_start_that_is_none_is_refused(start, words):
+    with pytest.raises(ValueError, match=words):
+        vector_film(torch.zeros(3, 3).double(), normal(3, 5), start=start)

@@ -22,6 +22,7 @@ from attnlib.course.live import (
     LiveFigure,
     arrow_film,
     ball_and_bound,
+    block_stack,
     context_lab,
     denoiser,
     digit_recall,
@@ -1535,6 +1536,76 @@ TWO_FILMS = Row(
     picture=".picture",
 )
 
+# The stack of blocks
+
+BAD_STACKS = [
+    ({"beta": 0.1}, "beta is 0.1; expected 0.2 <= beta <= 3"),
+    ({"beta": 3.1}, "beta is 3.1"),
+    ({"beta": math.nan}, "beta is nan"),
+    ({"blocks": 0}, "blocks is 0; expected 1 <= blocks <= 6"),
+    ({"blocks": 7}, "blocks is 7"),
+    ({"width": "4"}, "width is '4'; expected one of '3', '8', '16', '64'"),
+    ({"couplings": "loose"}, "couplings is 'loose'"),
+    ({"seed": -1}, "seed is -1"),
+]
+STACK = block_stack.BlockStack().state()
+DEPTH, WIDE, COUPLED, MORE_FILMS = slider("Blocks"), choice("Components"), choice("Couplings"), button("Other films")
+
+
+def stack_also(shown: Any, state: State, said: State) -> None:
+    """A bar, a line and a dot for each token of each block; a block that is exact says so."""
+    assert shown.box.locator(".picture .seen").count() == 6 * state["blocks"]
+    assert shown.box.locator(".picture .naive").count() == shown.box.locator(".picture .near").count() == 6 * state["blocks"]
+    assert (shown.phase() == "exact") == (state["blocks"] == 1)
+
+
+BLOCK_STACK = Row(
+    block_stack.BlockStack,
+    start=STACK,
+    extremes=(
+        STACK | {"blocks": 6, "width": "64", "couplings": "sharp", "beta": 3.0},
+        STACK | {"blocks": 1},
+        STACK | {"beta": 0.2, "couplings": "causal", "width": "3"},
+    ),
+    walk=(
+        press(COLD, "End", beta=3.0),
+        press(COLD, "ArrowLeft", beta=about(2.95, 1e-9)),
+        press(COLD, "Home", beta=0.2),
+        slide(COLD, 0.5, beta=about(1.6, 0.06)),
+        press(DEPTH, "End", blocks=6),
+        press(DEPTH, "ArrowLeft", blocks=5),
+        press(DEPTH, "Home", blocks=1),
+        slide(DEPTH, 0.6, blocks=4),
+        choose(WIDE, width="64"),
+        choose(COUPLED, couplings="sharp"),
+        choose(COUPLED, couplings="even"),
+        click(MORE_FILMS, seed=1),
+        press(MORE_FILMS, "Enter", seed=2),
+        click(button("Reset"), **STACK),
+    ),
+    apart=(press(COLD, "End", beta=3.0), press(DEPTH, "Home", blocks=1)),
+    tab=names("Inverse temperature \u03b2, More, Reset"),
+    refused=BAD_STACKS,
+    other_kinds=[("beta", "cold"), ("blocks", 2.5), ("width", 16), ("couplings", 1), ("seed", 0.5)],
+    points=lambda: [
+        {"beta": beta, "width": width, "couplings": kind, "blocks": blocks, "seed": int(100 * beta)}
+        for beta, blocks in ((0.2, 2), (0.7, 6), (1.0, 1), (1.8, 3), (3.0, 5))
+        for width in block_stack.WIDTHS
+        for kind in block_stack.KINDS
+    ],
+    alt="Six tokens as spins of 16 components in 5 blocks with softmax couplings at beta 1.00",
+    drives=COLD,
+    shows=lambda state, said: {
+        "Inverse": f"{state['beta']:.2f}",
+        "Blocks": f"{state['blocks']}",
+        "Components": state["width"],
+        "Couplings": state["couplings"],
+    },
+    also=stack_also,
+    ink={BLUE: 5000, ORANGE: 500},
+    draws=(STACK, "beta", [1.6 + 1.3 * wave for wave in waves()]),
+)
+
 # Two films
 
 RUNS = record_of("alignment_film")["runs"]
@@ -1797,4 +1868,6 @@ TABLE = (
     THERMOMETER, SCORE_LAB, BALL_AND_BOUND, DIGIT_RECALL, FLATLAND, SPIN_LAB, TOKENS_AS_FIELDS, SADDLE_EXPLORER,
     ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ARROW_FILM, TWO_FILMS,
     ALIGNMENT_FILM, COUPLINGS_FILM,
+    ITERATION, GRAPH_LAB, FACTOR_LAB, HOP_LAB, DENOISER, CONTEXT_LAB, WALKER, MAPPER, ARROW_FILM, BLOCK_STACK, ALIGNMENT_FILM,
+    COUPLINGS_FILM,
 )  # fmt: skip

@@ -630,6 +630,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "closure_step.m": lambda about: 0.3 * _draw(about, *about.world.batch, "n"),
     "stationary_closure.start": lambda about: 0.3 * _draw(about, "n"),
     "moments_step.m": lambda about: 0.3 * _draw(about, *about.world.batch, "n", "d"),
+    "vector_film.start": lambda about: _draw(about, *about.world.batch, "n", "d"),
     "stationary_moments.start": lambda about: 0.3 * _draw(about, "n", "d"),
     **dict.fromkeys(
         ("closure_step.C", "moments_step.C"),

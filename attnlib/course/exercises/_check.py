@@ -33,6 +33,7 @@ PAGES = {
     "7c": "attnlib.course.exercises.collectives_of_spins",
     "8a": "attnlib.course.exercises.arrow_of_time",
     "8b": "attnlib.course.exercises.what_is_forgotten",
+    "8c": "attnlib.course.exercises.driven_attention",
 }
 """Page number to the module with its exercises; a page registers itself here."""
 

@@ -4,6 +4,7 @@ from attnlib.course.live._figure import FigureError, LiveFigure
 from attnlib.course.live.alignment_film import AlignmentFilm
 from attnlib.course.live.arrow_film import ArrowFilm
 from attnlib.course.live.ball_and_bound import BallAndBound
+from attnlib.course.live.block_stack import BlockStack
 from attnlib.course.live.context_lab import ContextLab
 from attnlib.course.live.couplings_film import CouplingsFilm
 from attnlib.course.live.denoiser import Denoiser
@@ -26,6 +27,7 @@ __all__ = [
     "AlignmentFilm",
     "ArrowFilm",
     "BallAndBound",
+    "BlockStack",
     "ContextLab",
     "CouplingsFilm",
     "Denoiser",

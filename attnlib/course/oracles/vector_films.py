@@ -11,7 +11,7 @@ from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_count, check_field, check_floating, check_generator
 from attnlib._core.numerics import widened
 from attnlib._core.systems import check_system
-from attnlib._core.values import check_result, check_visible
+from attnlib._core.values import check_result, check_visible, refuted
 from attnlib.course.oracles.vectors import drawn_spins
 
 
@@ -21,6 +21,7 @@ class VectorFilmRecord:
 
     ``C[0]`` is of one time; ``C[1, i, j]`` of spin i with spin j a step before. ``m_error`` and ``C_error``, of the same
     shapes, are the standard errors that follow from the differences between the films, which know nothing of each other.
+    ``spins [*batch, films, n, d]`` is where the films end.
 
     >>> from attnlib.course.oracles import vector_film
     >>> found = vector_film(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [50.0, 0.0]]), films=4, steps=50)
@@ -32,6 +33,7 @@ class VectorFilmRecord:
     C: Float[Tensor, "*batch 2 n n"]
     m_error: Float[Tensor, "*batch n d"]
     C_error: Float[Tensor, "*batch 2 n n"]
+    spins: Float[Tensor, "*batch films n d"]
 
 
 def vector_film(
@@ -42,13 +44,16 @@ def vector_film(
     films: int = 200,
     steps: int = 100,
     burn_in: int = 50,
+    start: Float[Tensor, "..."] | None = None,
     generator: torch.Generator | None = None,
 ) -> VectorFilmRecord:
     r"""Sample driven vector spins of length ``sqrt(d)`` that all move at once, each in the field of what all were.
 
     .. math:: P(s_i(t + 1) \mid s(t)) \propto e^{\beta s_i(t + 1) \cdot h_i(t)}, \qquad h_i(t) = x_i + \sum_j J_{ij} s_j(t)
 
-    Each draw is exact, as in :func:`vector_heat_bath`. The films start from random states and run side by side.
+    Each draw is exact, as in :func:`vector_heat_bath`. The films run side by side, from random states or from a given one:
+    then ``steps=1`` with ``burn_in=k`` is what they are ``k + 1`` steps later, a stack of as many blocks. Delayed covariances
+    take the means of both times for the same, as they are once the films have settled.
 
     Args:
         J: couplings between spins, ``[*batch, n, n]``, ``J[i, j]`` how spin i feels spin j; need not be symmetric.
@@ -57,13 +62,15 @@ def vector_film(
         films: how many, at least 2.
         steps: how many steps are kept, at least 1.
         burn_in: how many go before them, and are not kept.
+        start: in which directions the spins of all films begin, broadcast to ``[*batch, n, d]``; default anywhere.
         generator: of the starts and the draws, on the device of J.
 
     Returns:
         :class:`VectorFilmRecord`. No gradient passes through.
 
     Raises:
-        ValueError: shapes that do not fit, non-finite entries, mixed dtypes, drive of one component, counts that are too small.
+        ValueError: shapes that do not fit, non-finite entries, mixed dtypes, drive of one component, counts that are too small,
+            a start with spins of length 0.
 
     Source: Wood 1994 for the cosine.
 
@@ -79,13 +86,18 @@ def vector_film(
     films, steps, burn_in = check_count("films", films, 2), check_count("steps", steps), check_count("burn_in", burn_in, 0)
     check_generator(generator, J)
     n, d = system.n, x.shape[-1]
+    if tuple(x.shape[:-1]) != tuple(J.shape[:-1]):
+        raise ValueError(f"x has shape {tuple(x.shape)} and J {tuple(J.shape)}; expected {(*J.shape[:-1], d)} of x")
     check_field("x", x, (*system.batch, n, d), J)
     with working(J), torch.no_grad():
         hot = system.beta[..., None, None] if isinstance(system.beta, Tensor) else system.beta
         couplings = system.couplings.reshape(-1, 1, n, n).double()
         drive = (hot * widened(x).expand(*system.batch, n, d)).reshape(-1, 1, n, d).double()
-        state = torch.randn(len(couplings), films, n, d, generator=generator, dtype=torch.float64, device=J.device)
-        state *= math.sqrt(d) / state.norm(dim=-1, keepdim=True)
+        if start is None:
+            state = torch.randn(len(couplings), films, n, d, generator=generator, dtype=torch.float64, device=J.device)
+            state *= math.sqrt(d) / state.norm(dim=-1, keepdim=True)
+        else:
+            state = _definite(start, J, (*system.batch, n, d)).reshape(-1, 1, n, d).repeat(1, films, 1, 1)
         m, dots = torch.zeros_like(state), state.new_zeros(*state.shape[:2], 2, n, n)
         for step in range(burn_in + steps):
             before, state = state, drawn_spins(couplings @ state + drive, generator)
@@ -99,5 +111,18 @@ def vector_film(
         found = [mean, C.mean(1)]
         for part, whole in zip((m, C), tuple(found), strict=True):
             found.append(((part - whole.unsqueeze(1)).square().sum(1) / (films * (films - 1))).sqrt())
+        found.append(state)
     shaped = (part.reshape(system.batch + part.shape[1:]).to(J.dtype) for part in found)
     return VectorFilmRecord(*(check_result(one, "films and steps are") for one in shaped))
+
+
+def _definite(start: Tensor, J: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Spins of the length that spins have, in these directions, in double precision; raise where there is none."""
+    check_floating(J=J, start=start)
+    check_field("start", start, shape, J)
+    check_visible(start=start)
+    largest = start.abs().amax(-1, keepdim=True)
+    if refuted(lambda: (largest > 0).all()):
+        raise ValueError("start has spins of length 0; expected a direction for each")
+    unit = (start / torch.where(largest > 0, largest, 1.0)).double().expand(shape)
+    return unit * (shape[-1] ** 0.5 / unit.norm(dim=-1, keepdim=True))
