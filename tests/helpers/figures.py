@@ -1549,7 +1549,8 @@ BAD_STACKS = [
     ({"seed": -1}, "seed is -1"),
 ]
 STACK = block_stack.BlockStack().state()
-DEPTH, WIDE, COUPLED, MORE_FILMS = slider("Blocks"), choice("Components"), choice("Couplings"), button("Other films")
+CHILL, DEPTH, WIDE, COUPLED = slider("Inverse"), slider("Blocks"), choice("Components"), choice("Couplings")
+MORE_FILMS = button("Other films")
 
 
 def stack_also(shown: Any, state: State, said: State) -> None:
@@ -1568,10 +1569,10 @@ BLOCK_STACK = Row(
         STACK | {"beta": 0.2, "couplings": "causal", "width": "3"},
     ),
     walk=(
-        press(COLD, "End", beta=3.0),
-        press(COLD, "ArrowLeft", beta=about(2.95, 1e-9)),
-        press(COLD, "Home", beta=0.2),
-        slide(COLD, 0.5, beta=about(1.6, 0.06)),
+        press(CHILL, "End", beta=3.0),
+        press(CHILL, "ArrowLeft", beta=about(2.95, 1e-9)),
+        press(CHILL, "Home", beta=0.2),
+        slide(CHILL, 0.5, beta=about(1.6, 0.06)),
         press(DEPTH, "End", blocks=6),
         press(DEPTH, "ArrowLeft", blocks=5),
         press(DEPTH, "Home", blocks=1),
@@ -1583,7 +1584,7 @@ BLOCK_STACK = Row(
         press(MORE_FILMS, "Enter", seed=2),
         click(button("Reset"), **STACK),
     ),
-    apart=(press(COLD, "End", beta=3.0), press(DEPTH, "Home", blocks=1)),
+    apart=(press(CHILL, "End", beta=3.0), press(DEPTH, "Home", blocks=1)),
     tab=names("Inverse temperature \u03b2, More, Reset"),
     refused=BAD_STACKS,
     other_kinds=[("beta", "cold"), ("blocks", 2.5), ("width", 16), ("couplings", 1), ("seed", 0.5)],
@@ -1594,7 +1595,7 @@ BLOCK_STACK = Row(
         for kind in block_stack.KINDS
     ],
     alt="Six tokens as spins of 16 components in 5 blocks with softmax couplings at beta 1.00",
-    drives=COLD,
+    drives=CHILL,
     shows=lambda state, said: {
         "Inverse": f"{state['beta']:.2f}",
         "Blocks": f"{state['blocks']}",
