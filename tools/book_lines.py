@@ -43,7 +43,7 @@ def printed(text: str) -> str | None:
     widest = max(map(len, lines), default=0)
     if widest <= NARROW:
         return None
-    if not _TABLE.search(text) and (len(lines) == 1 or widest > ROWS):
+    if len(lines) == 1 or (widest > ROWS and not _TABLE.search(text)):
         return "sentences"
     return f"columns-{-(-widest // 4) * 4}" if widest <= WIDEST else None
 

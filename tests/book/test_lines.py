@@ -64,10 +64,11 @@ def test_a_number_keeps_its_unit(written, kept):
 @pytest.mark.parametrize(("printed", "kind"), [
     ("0.5 of 8", None),
     ("a sentence of more than thirty-seven letters", "sentences"),
-    ("name               300 steps   1,000 steps", "columns-44"),
+    ("name               300 steps   1,000 steps\nsoftmax                 0.5           0.4", "columns-44"),
     ("a line of over forty letters, and another\nline of over forty letters, and a third one", "columns-44"),
     ("tensor([[0.0, 0.1, 0.2, 0.3, 0.4, 0.5],\n        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]])", "columns-40"),
-    ("wider than a phone can show  " + 40 * "-", None),
+    ("one line of columns  that is too wide for any table " + 20 * "-", "sentences"),
+    ("two  columns that are\nwider  than a phone can show " + 40 * "-", None),
 ])  # fmt: skip
 def test_what_is_printed_wraps_or_shrinks(printed, kind):
     assert book_lines.printed(printed) == kind
