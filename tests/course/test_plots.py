@@ -15,7 +15,9 @@ PAIR = Pair(("guten", "Tag"), ("good", "day", "."), frozenset({(0, 0), (1, 1)}))
 
 @pytest.fixture(autouse=True)
 def closed():
-    yield
+    """Neither figures nor the style are left to tests that follow."""
+    with mpl.rc_context():
+        yield
     plt.close("all")
 
 

@@ -173,7 +173,6 @@ def test_a_loss_of_ones_own_and_none():
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_padding_counts_nowhere():
     """A text with padding behind it, and one beside it: the numbers of each alone, averaged as means over queries are."""
     for made in (model(tied=True), model(tied=True, causal=True)):
@@ -208,7 +207,6 @@ def test_exponent_of_a_linear_tied_block():
     assert found.table() == []
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_exponent_is_for_tied_blocks_and_does_not_see_padding():
     assert examine(model(), TOKENS).lyapunov is None
@@ -326,7 +324,6 @@ def test_table_and_file(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_page_needs_nothing_and_shows_what_was_read():
     found = examine(model(causal=True), TOKENS)
     page = found.page("A <model>")
@@ -347,7 +344,6 @@ def test_page_needs_nothing_and_shows_what_was_read():
     assert "Thermometer U" in examine(model(), TOKENS, RIGHT).page()
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_plot_has_a_map_for_each_instrument():
     import matplotlib.pyplot as plt
