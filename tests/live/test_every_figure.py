@@ -23,9 +23,10 @@ LOOKS = [
 ]
 
 
-def test_the_table_has_every_figure():
+def test_the_table_has_every_figure_once():
     public = {getattr(attnlib.course.live, name) for name in attnlib.course.live.__all__}
     assert {row.kind for row in figures.TABLE} == {kind for kind in public if issubclass(kind, LiveFigure)} - {LiveFigure}
+    assert len({row.kind for row in figures.TABLE}) == len(figures.TABLE)
 
 
 # Traits
