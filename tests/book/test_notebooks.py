@@ -103,6 +103,11 @@ def test_style_sheet_is_the_only_place_of_fonts_and_colours(path):
 
 
 @every_page
+def test_ends_at_the_bibliography(path):
+    assert re.search(r"Full entries(:| are in the) \[bibliography\]\(../book/bibliography.md\)\.", course.read(path).cells[-1].source)
+
+
+@every_page
 def test_keeps_the_measures_of_a_page(path):
     nb = course.read(path)
     assert 15 <= len(course.code_cells(nb)) <= 80
