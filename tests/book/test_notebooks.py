@@ -104,7 +104,8 @@ def test_style_sheet_is_the_only_place_of_fonts_and_colours(path):
 
 @every_page
 def test_ends_at_the_bibliography(path):
-    assert re.search(r"Full entries(:| are in the) \[bibliography\]\(../book/bibliography.md\)\.", course.read(path).cells[-1].source)
+    last = course.read(path).cells[-1].source
+    assert re.search(r"Full entries(:| are in the) \[bibliography\]\(../book/bibliography.md\)\.", last)
 
 
 @every_page
