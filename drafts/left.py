@@ -1,6 +1,6 @@
 """What collectives still wants on spins."""
 import sys, math
-sys.path.insert(0, "/work/tmp/cmain/experiments"); sys.path.insert(0, "/work/tmp/cmain")
+sys.path.insert(0, "/work/tmp/cnew/experiments"); sys.path.insert(0, "/work/tmp/cnew")
 from pathlib import Path
 import collectives as c
 import collective_contestants as cc

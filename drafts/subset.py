@@ -1,6 +1,6 @@
 """Make the runs on spins of some contestants, one at a time."""
 import sys
-sys.path.insert(0, "/work/tmp/cmain/experiments"); sys.path.insert(0, "/work/tmp/cmain")
+sys.path.insert(0, "/work/tmp/cnew/experiments"); sys.path.insert(0, "/work/tmp/cnew")
 from pathlib import Path
 import joblib
 import collectives as c
