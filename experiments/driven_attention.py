@@ -48,7 +48,14 @@ SETTINGS: dict[str, Any] = {
     "stacks": {"tokens": 16, "blocks": 5, "widths": [4, 16, 64, 256], "samples": 4000},
     "delayed": [[16, 1.0], [64, 1.0], [256, 1.0], [64, 2.0]],
     "seeds": [1, 2, 3, 4, 5],
-    "heads": {"dim": 32, "heads": 4, "steps": 300, "rates": [0.003, 0.01, 0.03, 0.1, 0.3], "recall rate": 0.01, "recall steps": 800},
+    "heads": {
+        "dim": 32,
+        "heads": 4,
+        "steps": 300,
+        "rates": [0.003, 0.01, 0.03, 0.1, 0.3],
+        "recall rate": 0.01,
+        "recall steps": 800,
+    },
     "shown": 5,
 }
 QUICK = SETTINGS | {
