@@ -17,7 +17,7 @@ from attnlib.transformer import LanguageModel, arrow_estimate, examine
 
 
 def couplings(model: LanguageModel, asked: Asked, *, even: bool = False) -> Tensor:
-    """Weights of every head at every step ``[steps, count, heads, n, n]``, zero at filling; ``even``: of scores made symmetric."""
+    """Weights of heads, by step: ``[steps, count, heads, n, n]``, zero at filling; ``even``: of scores made symmetric."""
     states, found = model.states(asked.tokens, asked.real), []
     for step, x in enumerate(states[:-1]):
         mixer = cast("SoftmaxAttention", model.stack.blocks[0 if model.stack.tied else step].mixer)
