@@ -1,8 +1,10 @@
 """What all tests share: one thread, two hypothesis profiles, attnlib unchecked where asked, patience, a browser, the book."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import cache, wraps
+from types import SimpleNamespace
 from typing import Any
 
 import jaxtyping
@@ -14,26 +16,35 @@ from hypothesis import HealthCheck, settings
 
 collect_ignore = ["helpers"]
 torch.set_num_threads(1)
+CHECKS = SimpleNamespace(test=0, most=8.0)
+"""Which test is running, counted, and how many calls of a function it checks against what is stated of shapes and types."""
 
 
 def _sparing(decorator: Callable[..., Any]) -> Callable[..., Any]:
-    """jaxtyping's decorator for classes and for functions that state the shape of an array; beartype's own for all others.
+    """jaxtyping's decorator for classes; for functions too, or beartype's own where no shape is stated, but sparingly.
 
-    jaxtyping binds every argument by name before it checks a call. For small helpers that state no shape, of which one file of
-    tests makes half a million calls, this took half of the tests' time. Where jaxtyping is told to be silent, so is beartype.
+    jaxtyping binds every argument by name before it checks a call: a third of the tests' time, where an iteration calls one
+    small function a thousand times. So a test checks the first calls of each function, and ``make test-all`` all of them.
+    Where jaxtyping is told to be silent, so is beartype.
     """
 
     def chosen(**given: Any) -> Callable[[Any], Any]:
         shapes = decorator(**given)
 
         def decorate(thing: Any) -> Any:
-            if inspect.isclass(thing) or "jaxtyping" in str(thing.__annotations__):
+            if inspect.isclass(thing):
                 return shapes(thing)
-            checked = beartype(thing)
+            made = cache(shapes if "jaxtyping" in str(thing.__annotations__) else beartype)  # where it is called at all
+            counted = [-1, 0]  # which test it is, and how many calls it has made
 
             @wraps(thing)
             def call(*arguments: Any, **named: Any) -> Any:
-                return (thing if jaxtyping.config.jaxtyping_disable else checked)(*arguments, **named)
+                if jaxtyping.config.jaxtyping_disable:
+                    return thing(*arguments, **named)
+                if counted[0] != CHECKS.test:
+                    counted[:] = CHECKS.test, 0
+                counted[1] += 1
+                return (made(thing) if counted[1] <= CHECKS.most else thing)(*arguments, **named)
 
             return call
 
@@ -52,7 +63,13 @@ for tier, share in (("check", 0.1), ("test", 0.3), ("all", 1)):
 
 def pytest_configure(config: pytest.Config) -> None:
     """All examples of hypothesis in the last tier, fewer in the others; or those that ``--hypothesis-profile`` asks for."""
+    CHECKS.most = math.inf if config.getoption("tier", "test") == "all" else CHECKS.most
     settings.load_profile(config.getoption("hypothesis_profile", None) or config.getoption("tier", "test"))
+
+
+def pytest_runtest_setup() -> None:
+    """Each test counts its own calls."""
+    CHECKS.test += 1
 
 
 @pytest.fixture
