@@ -4,7 +4,7 @@
 
 In the order of ``predictions.md``, under "Attention as a driven system". What a closure is off by is the root mean square of
 the difference in the means over that of the means; where the truth is sampled, what two halves of the films say is multiplied
-in place of the square, so that noise does not add to it.
+in place of the square, so that noise does not add to it. Of each closure it is said how often it came to rest (``rested``).
 
 - ``closures``: 200 spins, by symmetry and strength of their couplings, five draws each; films;
 - ``softmax``: eight spins with softmax couplings, 50 draws, all states summed: means by beta, and the arrow at beta 1;
@@ -14,12 +14,12 @@ in place of the square, so that noise does not add to it.
 - ``digits``: misread shares of classifiers of digits with driven spins in the place of attention.
 """
 
-import math
 from pathlib import Path
 from typing import Any
 
 import records
 import torch
+from closure_errors import CLOSURES, closed, off, off_sampled
 from driven_heads import MIXERS, heads_of, recalled, searched, sequences, taught
 from torch import Tensor
 
@@ -36,7 +36,6 @@ from attnlib.kinetic import (
 
 TITLE = "Closures of driven spins, stacks of blocks, and trained heads"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "driven_attention.json"
-CLOSURES = ("naive", "tap", "gaussian", "correlated")
 SETTINGS: dict[str, Any] = {
     "spins": 200,
     "draws": 5,
@@ -79,17 +78,6 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def off(found: Tensor, truth: Tensor) -> float:
-    """The root mean square of the difference over that of the truth."""
-    return ((found - truth).square().mean() / truth.square().mean()).sqrt().item()
-
-
-def off_sampled(found: Tensor, one: Tensor, other: Tensor) -> float:
-    """The same for a truth that two independent halves have measured; negative where noise is larger than the difference."""
-    square = (((found - one) * (found - other)).mean() / (one * other).mean()).item()
-    return math.copysign(abs(square) ** 0.5, square)
-
-
 def spread_out(n: int, symmetry: float, generator: torch.Generator) -> Tensor:
     """Couplings of variance 1/n, without a diagonal, whose two directions have this correlation."""
     A = torch.randn(n, n, generator=generator) / n**0.5
@@ -111,14 +99,16 @@ def by_symmetry(settings: dict[str, Any]) -> list[dict[str, Any]]:
     for symmetry in settings["symmetries"]:
         for strength in settings["strengths"]:
             found: dict[str, list[float]] = {name: [] for name in CLOSURES}
+            rested = dict.fromkeys(CLOSURES, 0)
             for draw in range(settings["draws"]):
                 generator = seeded(draw)
                 J, x = strength * spread_out(n, symmetry, generator), 0.5 * torch.randn(n, generator=generator)
                 truth = halves(J, x, settings, 100 + 10 * draw)
                 for name in CLOSURES:
-                    m = stationary_closure(J, x, closure=name, on_failure="warn").m
+                    m, rests = closed(J, x, name)
                     found[name].append(off_sampled(m, *truth))
-            rows.append({"symmetry": symmetry, "strength": strength} | found)
+                    rested[name] += int(rests)
+            rows.append({"symmetry": symmetry, "strength": strength} | found | {"rested": rested})
     return rows
 
 
@@ -129,14 +119,16 @@ def by_beta(settings: dict[str, Any]) -> dict[str, Any]:
     z, x = torch.randn(draws, n, n, generator=seeded(0)), 0.3 * torch.randn(draws, n, generator=seeded(1))
     for spread in asked["spreads"]:
         J, table = (spread * z).softmax(-1), {name: [] for name in CLOSURES}
+        rested: dict[str, list[int]] = {name: [] for name in CLOSURES}
         for beta in asked["betas"]:
             truth = exact_kinetic(J, x, beta=beta).m
             for name in CLOSURES:
-                m = stationary_closure(J, x, beta=beta, closure=name, on_failure="warn").m
+                m, rests = closed(J, x, name, beta)
                 table[name].append([off(one, other) for one, other in zip(m, truth)])
+                rested[name].append(int(rests.sum()))
         truth = exact_kinetic(J, x).entropy_production
         arrows = {name: (stationary_closure(J, x, closure=name).entropy_production / truth - 1).tolist() for name in CLOSURES}
-        found[str(spread)] = {"means": table, "arrow": arrows}
+        found[str(spread)] = {"means": table, "rested": rested, "arrow": arrows}
     return found
 
 
@@ -169,11 +161,13 @@ def source_form(J: Tensor, m: Tensor) -> Tensor:
 
 def judged(J: Tensor, x: Tensor) -> dict[str, Any]:
     """Closures and the source's arrow on systems ``[count, n]``, at beta 1: averages over those whose means are not zero."""
-    exact, found = exact_kinetic(J, x), {}
+    exact, found, rested = exact_kinetic(J, x), {}, {}
     for name in CLOSURES:
-        m = stationary_closure(J, x, closure=name, on_failure="warn").m
+        m, rests = closed(J, x, name)
         found[name] = sum(off(one, other) for one, other in zip(m, exact.m)) / len(J)
-    plain = source_form(J, stationary_closure(J, x, closure="naive", on_failure="warn").m)
+        rested[name] = rests.double().mean().item()
+    found["rested"] = rested
+    plain = source_form(J, closed(J, x, "naive")[0])
     found["arrow"] = ((plain - exact.entropy_production).abs().sum() / exact.entropy_production.sum()).item()
     return found
 
