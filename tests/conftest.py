@@ -39,7 +39,7 @@ def _sparing(decorator: Callable[..., Any]) -> Callable[..., Any]:
 
             @wraps(thing)
             def call(*arguments: Any, **named: Any) -> Any:
-                if jaxtyping.config.jaxtyping_disable:
+                if jaxtyping.config.jaxtyping_disable or torch.compiler.is_compiling():
                     return thing(*arguments, **named)
                 if counted[0] != CHECKS.test:
                     counted[:] = CHECKS.test, 0

@@ -8,13 +8,13 @@ from helpers.built_book import Book
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of what one thing of the site does in a browser, its search, its sentences, its folds, make test asks a fifth.
+    """Of what one thing of the site does in a browser, its search, its sentences, its folds, make test asks an eighth.
 
     What all pages are held to stands in test_site_browser.py, and is asked whole.
     """
     for item in items:
         if "book" in item.path.parts and "browser" in item.fixturenames and item.path.stem != "test_site_browser":
-            item.add_marker(pytest.mark.some(0.2))
+            item.add_marker(pytest.mark.some(1 / 8))
 
 
 @pytest.fixture(scope="session")

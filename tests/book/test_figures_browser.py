@@ -9,7 +9,7 @@ pytestmark = browsers.needed
 LIVE = [name for name in NOTEBOOKS if "attnlib.course.live" in (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")]
 
 
-@pytest.mark.sweep(0.25)
+@pytest.mark.sweep(1 / 12)
 @pytest.mark.parametrize("source", [*LIVE, "book/index"])
 def test_every_figure_of_the_book_is_alive(tab, source):
     """And it stands on the page itself, not on the pale ground that the theme gives to HTML in the dark."""

@@ -15,7 +15,7 @@ IN_SIGHT = """name => {
 }"""
 
 
-@pytest.mark.sweep(0.1)
+@pytest.mark.sweep(1 / 30)
 @pytest.mark.parametrize("source", PAGES)
 def test_pressed_it_sets_the_figure(tab, source):
     """By mouse and by key in turn: every trait and every number is attnlib's for the figure on the page with what was said."""
@@ -36,7 +36,7 @@ def test_pressed_it_sets_the_figure(tab, source):
     assert not tab.wrong
 
 
-@pytest.mark.sweep(0.1)
+@pytest.mark.sweep(1 / 30)
 @pytest.mark.parametrize("tab", [(390, "dark")], indirect=True, ids=str)
 @pytest.mark.parametrize("source", PAGES)
 def test_on_a_phone_it_is_as_high_as_a_finger_and_covers_nothing(tab, source):

@@ -36,6 +36,7 @@ def test_folds_say_what_they_hide(book, path):
     assert "import matplotlib.pyplot as plt" in setup or "from functools" in setup
 
 
+@pytest.mark.sweep(1 / 3)
 @every_chapter
 def test_nothing_of_the_code_is_lost_but_sentences_that_stand_on_cards(book, path):
     html = parsed(book.html / path)

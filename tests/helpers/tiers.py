@@ -3,7 +3,7 @@
 - ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``; of what tests the course and not the
   library a fifth, and of many cases of one test a quarter.
 - ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; of a file's tests marked ``some`` a sample, of
-  those marked ``slow`` a quarter, unless files or folders are named; nothing marked ``whole``.
+  a folder's marked ``slow`` an eighth, unless files or folders are named; nothing marked ``whole``.
 - ``--tier all``: everything, and that executing a page again changes no byte.
 
 A sample is chosen by a hash of the names, so that it is the same everywhere. A test that is named on the command
@@ -26,15 +26,15 @@ BUDGETS = {"check": 90, "test": 600}
 """Seconds of wall time on two quiet cores."""
 
 MARKS = (
-    "slow: takes a second or more; left out of make check, of a file's make test runs a quarter, make test-all all",
+    "slow: takes a second or more; left out of make check, of a folder's make test runs an eighth, make test-all all",
     "sweep(share): many cases of one kind; make test runs this share of them, make check a quarter of that, make test-all all",
     "some(share): several tests of a file; make test runs this share of those that bear it, make test-all all",
     "whole: runs in make test-all only",
     "double: says something that holds in double precision only",
     "browser: asks for the fixture of that name; a test bears it by itself",
 )
-SLOW = 1 / 4
-"""How many of a file's slow tests ``make test`` runs."""
+SLOW = 1 / 8
+"""How many of a folder's slow tests ``make test`` runs."""
 COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 6
 """Folders of which ``make check`` runs a fifth of each file; and how many cases of one test it runs at least."""
 REASONS = {
@@ -84,8 +84,10 @@ def left_out(items: list[pytest.Item], tier: str, named: bool = False) -> dict[p
         elif sweep and tier != "all":
             name = f"sweep {getattr(item, 'originalname', item.name)}"
             samples[name, item.path, sweep.args[0] / (4 if tier == "check" else 1)].append(item)
-        elif (some or (slow and not dear)) and tier == "test" and not named:
-            samples["some" if some else "slow", item.path, some.args[0] if some else SLOW].append(item)
+        elif some and tier == "test" and not named:
+            samples["some", item.path, some.args[0]].append(item)
+        elif slow and not dear and tier == "test" and not named:
+            samples["slow", item.path.parent, SLOW].append(item)
         elif tier == "check" and not named:
             folder = next((part for part in item.nodeid.split("::")[0].split("/")[-2::-1] if part in FOLDERS), "")
             if folder in COURSE:

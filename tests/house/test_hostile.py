@@ -22,7 +22,7 @@ from torch import nn
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
-SHARE = 0.03
+SHARE = 0.02
 """How much of an entry point's hostile calls ``make test`` makes."""
 
 DEAR = (

@@ -11,11 +11,11 @@ USUAL = {"viewport": {"width": 800, "height": 900}, "offline": True}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a browser needs one; others of its file run without. Of a figure's own make test runs an eighth."""
+    """A test that asks for a browser needs one; others of its file run without. Of a figure's own make test runs a twelfth."""
     asking = [item for item in items if "live" in item.path.parts and "browser" in item.fixturenames]
     for item in asking:
         if item.path.stem != "test_every_figure":
-            item.add_marker(pytest.mark.some(1 / 8))
+            item.add_marker(pytest.mark.some(1 / 12))
     if asking:
         try:
             from helpers.browsers import needed

@@ -141,13 +141,13 @@ def test_constants_are_pythons_on_the_page_and_in_the_widget_which_leaves_nothin
 # Moves
 
 
-@pytest.mark.sweep(1 / 6)
+@pytest.mark.sweep(1 / 14)
 @every
 @pytest.mark.parametrize("desk", [pytest.param({}, id="mouse"), pytest.param(live.TOUCH, id="touch")], indirect=True)
 def test_every_move(desk, row, request):
     """By key and mouse, or by key and finger: it begins with its state, and each step makes of it what the table says.
 
-    A sixth of these walks in make test.
+    A fourteenth of these walks in make test.
     """
     shown = desk.show(row, row.start)
     live.is_like(shown.is_right(), row.start)
