@@ -348,7 +348,7 @@ function render({ model, el }) {
 
     const { entropy, entropy_ratio, participation, effective_keys, norm, norm_low, norm_high, sigma, sigma_c } = readout;
     const count = logits.length, melted = `${(100 * readout.liquid).toFixed(1)}%`;
-    body.style.setProperty("--liquid", melted);
+    for (const part of [phase, gauge.element]) part.style.setProperty("--liquid", melted); // on the card all would be styled anew
     phase.textContent = `${(100 * (1 - readout.liquid)).toFixed(0)} % frozen`;
     gauge.set(readout.liquid, count);
     const [short, long] = [(value) => kit.numeral(value), (value) => kit.numeral(value, 3)];
