@@ -43,6 +43,7 @@ class TwoFilms(LiveFigure):
     (-1, True)
     """
 
+    shared: ClassVar[tuple[str, ...]] = ("driven_spins",)
     constants: ClassVar[dict[str, Any]] = {
         "SPINS": SPINS,
         "FRAMES": FRAMES,
