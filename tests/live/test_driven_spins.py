@@ -30,9 +30,9 @@ def ask(desk: Any) -> Any:
     """What an expression of ``driven`` and of these values is, with its rows as lists."""
     desk.open()
     desk.page.add_script_tag(content=SCRIPT.read_text(encoding="utf-8"))
+    plain = "(_, one) => one instanceof Float64Array ? [...one] : one"
     return lambda text, **values: desk.page.evaluate(
-        f"({{ {', '.join(values)} }}) => JSON.parse(JSON.stringify({text}, (_, one) => one instanceof Float64Array ? [...one] : one))",
-        values,
+        f"({{ {', '.join(values)} }}) => JSON.parse(JSON.stringify({text}, {plain}))", values
     )
 
 

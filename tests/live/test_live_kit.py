@@ -143,12 +143,13 @@ def test_a_picture_filled_again_keeps_its_elements_and_writes_only_what_differs(
     """What is there is then what new elements would be, whatever changed; what stays is not touched."""
     found = workshop.evaluate(
         """() => {
-        const parent = document.body.appendChild(kit.svg("svg")), fresh = kit.svg("svg"), watch = new MutationObserver(() => {});
+        const parent = document.body.appendChild(kit.svg("svg")), fresh = kit.svg("svg");
+        const watch = new MutationObserver(() => {}), dot = (cx) => kit.shape("circle", { cx });
         watch.observe(parent, { attributes: true, childList: true, subtree: true });
         const made = ({ name, attributes, children }) =>
             kit.svg(name, attributes, ...children.map((one) => (typeof one === "string" ? one : made(one))));
         const show = (first, words, dots) => {
-            const shapes = [first, kit.shape("text", { x: 1 }, words), kit.shape("g", {}, ...dots.map((cx) => kit.shape("circle", { cx })))];
+            const shapes = [first, kit.shape("text", { x: 1 }, words), kit.shape("g", {}, ...dots.map(dot))];
             kit.fill(parent, shapes);
             fresh.replaceChildren(...shapes.map(made));
             const written = watch.takeRecords().map(({ attributeName, target }) => `${target.tagName} ${attributeName ?? ""}`);
