@@ -8,11 +8,13 @@ import book_lines
 import course
 import matplotlib as mpl
 import pytest
+import reading
 from bs4 import NavigableString
 from helpers.built_book import NOTEBOOKS, ROOT, parsed
 from PIL import Image
 
 PHONE = 390  # CSS pixels, all of which a figure takes
+WIDE = 88  # characters in a line of code
 LEAST = 8  # of them, in the height of a letter's line
 STYLE = mpl.rc_params_from_file(ROOT / "attnlib/course/plots.mplstyle", use_default_template=False)
 TYPE = min(size for name, size in STYLE.items() if name.endswith("size") and "marker" not in name and isinstance(size, float))
@@ -100,16 +102,22 @@ def test_thousands_have_a_comma(book, path):
 
 
 @every_chapter
-def test_what_a_page_prints_fits_a_phone_or_is_known_to_scroll(book, path):
-    """On chapters four to eight nothing is wider than the smallest type can show but what repeats one row of numbers."""
+def test_what_a_page_prints_fits_a_phone(book, path):
+    """It wraps, or it is no wider than the smallest type can show."""
     wide = []
     for block in parsed(book.html / path).select(".cell_output .output pre"):
         text = block.get_text().rstrip()
         table = not block.find_parent(class_="sentences")
         if table and max(map(len, text.splitlines()), default=0) > book_lines.WIDEST:
             wide += [text]
-    if path >= "notebooks/04":
-        assert not [text for text in wide if not text.startswith(("tensor(", "torch.Size"))]
+    assert not wide
+
+
+@every_chapter
+def test_lines_of_the_argument_fit_a_page(path):
+    """Code that is not folded has at most as many columns as the site shows beside its contents."""
+    for cell in course.code_cells(course.read(ROOT / path.replace(".html", ".ipynb"))):
+        assert max(map(len, cell.source.splitlines()[: reading.visible(cell)]), default=0) <= WIDE, cell.source
 
 
 @every_chapter

@@ -97,7 +97,7 @@ def test_steps_go_down_the_energy():
 def test_sentences_are_true():
     said = {name: Denoiser(**scene).readout["errors"][scene["steps"]] for name, scene in denoiser.SCENES.items()}
     one, four, halves, cold, hot = said.values()
-    least = Denoiser(**denoiser.SCENES["One step is Bayes."]).readout["bayes"]
+    least = Denoiser(**denoiser.SCENES["one step is Bayes"]).readout["bayes"]
     assert one == pytest.approx(least, abs=1e-12)
     assert four > 1.15 * least
     assert least < 1.01 * least < halves < four

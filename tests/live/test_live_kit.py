@@ -139,6 +139,53 @@ def test_plots_are_to_scale_and_break_where_a_number_is_missing(workshop):
     )
 
 
+def test_a_picture_filled_again_keeps_its_elements_and_writes_only_what_differs(workshop):
+    """What is there is then what new elements would be, whatever changed; what stays is not touched."""
+    found = workshop.evaluate(
+        """() => {
+        const parent = document.body.appendChild(kit.svg("svg")), fresh = kit.svg("svg");
+        const watch = new MutationObserver(() => {}), dot = (cx) => kit.shape("circle", { cx });
+        watch.observe(parent, { attributes: true, childList: true, subtree: true });
+        const made = ({ name, attributes, children }) =>
+            kit.svg(name, attributes, ...children.map((one) => (typeof one === "string" ? one : made(one))));
+        const show = (first, words, dots) => {
+            const shapes = [first, kit.shape("text", { x: 1 }, words), kit.shape("g", {}, ...dots.map(dot))];
+            kit.fill(parent, shapes);
+            fresh.replaceChildren(...shapes.map(made));
+            const written = watch.takeRecords().map(({ attributeName, target }) => `${target.tagName} ${attributeName ?? ""}`);
+            return [written, parent.innerHTML === fresh.innerHTML];
+        };
+        const rect = (more) => kit.shape("rect", { class: "a", ...more });
+        return [
+            show(rect({ x: 1 }), "one", [1, 2]), show(rect({ x: 1 }), "one", [1, 2]), show(rect({ x: 2 }), "one", [1, 2]),
+            show(rect({ y: 2 }), "one", [1, 3]), show(rect({ y: 2 }), "two", [1]), show(kit.shape("line"), "two", [1, 5, 6]),
+        ];
+    }"""
+    )
+    assert [same for _, same in found] == [True] * 6
+    first, *then = [[one.strip() for one in written] for written, _ in found]
+    assert first == ["svg"] * 3  # what is new is whole when it comes in
+    assert then == [[], ["rect x"], ["rect y", "rect x", "circle cx"], ["text", "g"], ["svg", "g", "g"]]
+
+
+def test_a_plot_of_shapes_is_a_plot_of_elements(workshop):
+    same = workshop.evaluate(
+        """() => {
+        const [shapes, elements] = [kit.shape, kit.svg].map((make) => {
+            const plot = kit.plot({
+                make, left: 40, top: 10, width: 200, height: 100, x: { from: 1, to: 100, log: true, label: "x" },
+                y: { from: -1, to: 3, label: "y" }, title: "A plot",
+            });
+            return [...plot.axes(), plot.line([[1, 0], [10, 1]], "a"), plot.dots([[10, 1], [20, 2]])];
+        });
+        const [filled, made] = [kit.svg("svg"), kit.svg("svg", {}, ...elements)];
+        kit.fill(filled, shapes);
+        return filled.innerHTML === made.innerHTML && made.children.length > 10;
+    }"""
+    )
+    assert same
+
+
 @pytest.mark.parametrize(
     "desk",
     [{"device_scale_factor": factor} for factor in (1, 1.5, 3)],

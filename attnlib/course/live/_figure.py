@@ -46,7 +46,8 @@ def _tight(line: str) -> str:
     return "".join(part if place % 2 else _BETWEEN.sub(r"\1", part) for place, part in enumerate(parts))
 
 
-_KIT, _STARTER = (_script(Path(__file__).with_name(name)) for name in ("kit.js", "starter.js"))
+_HERE = Path(__file__).parent
+_KIT, _STARTER = (_script(_HERE / name) for name in ("kit.js", "starter.js"))
 
 
 class FigureError(traitlets.TraitError, ValueError):
@@ -130,6 +131,8 @@ class LiveFigure(anywidget.AnyWidget):
       ``__init__`` by name and refuse what the module cannot draw with a :class:`FigureError`.
     - ``constants`` holds by name what the module and Python must agree on: limits, tables, settings to choose from. They are
       written in Python only; the module reads ``kit.constants``.
+    - ``shared`` names scripts of this folder that the module needs beside the kit, ``("driven_spins",)`` say; their text stands
+      in front of it.
     - ``still()`` returns an SVG of the state as a string, drawn from numbers that ``attnlib`` computes. Two decimals are
       enough: the notebooks are compared character by character.
     - ``alt()`` says in a sentence what the still picture shows.
@@ -157,11 +160,14 @@ class LiveFigure(anywidget.AnyWidget):
     """
 
     constants: ClassVar[dict[str, Any]] = {}
+    shared: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "_esm" not in cls.__dict__:
             constants = json.dumps(cls.constants, separators=(",", ":"), allow_nan=False)
-            cls._esm = f"{_KIT}kit.constants = {constants};\n{_script(Path(inspect.getfile(cls)).with_suffix('.js'))}"
+            own = Path(inspect.getfile(cls)).with_suffix(".js")
+            texts = [_script(path) for path in (*(_HERE / f"{name}.js" for name in cls.shared), own)]
+            cls._esm = f"{_KIT}kit.constants = {constants};\n{''.join(texts)}"
         super().__init_subclass__(**kwargs)
 
     def still(self) -> str:

@@ -124,22 +124,22 @@ function render({ model, el }) {
   function cells(width, { source, target, gold }) {
     const { left, top } = MAP, free = width - left - MAP.right, size = Math.min(free / source.length, ROWS / target.length);
     const center = (i, j) => ({ cx: left + (j + 0.5) * size, cy: top + (i + 0.5) * size });
-    const box = (kind, i, j, opacity) => kit.svg("rect", {
+    const box = (kind, i, j, opacity) => kit.shape("rect", {
       class: kind, x: left + j * size, y: top + i * size, width: size - 1, height: size - 1, rx: 2, "fill-opacity": opacity,
     });
     map.setAttribute("height", top + Math.min(ROWS, free) + 4);
     return [
-      ...target.map((word, i) => kit.svg("text", {
+      ...target.map((word, i) => kit.shape("text", {
         class: "english", x: left - 6, y: top + (i + 0.5) * size + 4, "text-anchor": "end",
       }, word)),
-      ...source.map((word, j) => kit.svg("text", {
+      ...source.map((word, j) => kit.shape("text", {
         class: "german", transform: `translate(${left + (j + 0.5) * size} ${top - 6}) rotate(-48)`,
       }, word)),
       ...readout.weights.flatMap((row, i) => row.flatMap((weight, j) => {
         return [box("cell", i, j, 1), box("weight", i, j, weight.toFixed(4))];
       })),
-      ...gold.map(([i, j]) => kit.svg("circle", { class: "gold", ...center(i, j), r: 0.36 * size })),
-      ...readout.links.map((j, i) => kit.svg("circle", { class: "link", ...center(i, j), r: 3 })),
+      ...gold.map(([i, j]) => kit.shape("circle", { class: "gold", ...center(i, j), r: 0.36 * size })),
+      ...readout.links.map((j, i) => kit.shape("circle", { class: "link", ...center(i, j), r: 3 })),
     ];
   }
 
@@ -150,22 +150,22 @@ function render({ model, el }) {
     return CURVES.flatMap(([key, name], place) => {
       const top = Math.floor(place / 2) * PANEL.height + PANEL.top, tall = own[key] ? 1 : Math.ceil(Math.max(...record[key]));
       const plot = kit.plot({
-        left: (place % 2) * wide + left, top, width: wide - left - right, height: PANEL.height - PANEL.top - bottom,
+        make: kit.shape, left: (place % 2) * wide + left, top, width: wide - left - right, height: PANEL.height - PANEL.top - bottom,
         x: { from: 0, to: record.steps, ticks: [0, record.steps], format: String },
         y: { from: 0, to: tall, ticks: key === "spread" ? [...new Set([0, 1, tall])] : [0, tall], format: String },
       });
       const { toX, toY, axes, line } = plot, points = (values) => record.at.map((step, i) => [step, values[i]]);
       const [x, y] = [toX(readout.step), toY(readout[key])];
       return [
-        kit.svg("text", {
+        kit.shape("text", {
           class: "name", x: (place % 2) * wide, y: top - 18, style: `font-size: ${Math.min(12.5, wide / 12.5)}px`,
         }, `${name}: ${kit.numeral(readout[key])}`),
         ...axes(),
         ...(key === "spread" ? [line([[0, 1], [record.steps, 1]], "quiet", { class: "line one" })] : []),
         ...(own[key] ? [line(points(own[key]), "quiet", { class: "line own" })] : []),
         line(points(record[key]), "a"),
-        kit.svg("line", { class: "now", x1: x, x2: x, y1: toY(tall), y2: toY(0) }),
-        kit.svg("circle", { class: "mark", cx: x, cy: y, r: 4 }),
+        kit.shape("line", { class: "now", x1: x, x2: x, y1: toY(tall), y2: toY(0) }),
+        kit.shape("circle", { class: "mark", cx: x, cy: y, r: 4 }),
       ];
     });
   }
@@ -203,8 +203,8 @@ function render({ model, el }) {
     slider.set(frameOf(at(), now.step));
     run.set(now.run, numbered(runs.map(nameOf)));
     sentence.set(now.sentence, numbered(sentences.map(({ source }) => source.join(" "))));
-    if (wide > 0) map.replaceChildren(...cells(wide, sentences[now.sentence]));
-    if (width > 0) curves.replaceChildren(...panels(width, now));
+    if (wide > 0) kit.fill(map, cells(wide, sentences[now.sentence]));
+    if (width > 0) kit.fill(curves, panels(width, now));
     tell(now);
     tasks.judge(now, readout);
   }

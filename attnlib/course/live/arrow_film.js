@@ -17,98 +17,56 @@ export function couplings({ sharpness, symmetric, causal }) {
   return table((i, j) => A[i][j] - (symmetric / 2) * (A[i][j] - A[j][i]));
 }
 
-/* Fields times beta of each spin in each state. */
-function felt(J, beta) {
-  const fields = new Float64Array(STATES * SPINS);
-  for (let s = 0; s < STATES; s += 1) for (const i of places) {
-    let h = DRIVE[i];
-    for (const j of places) h += J[i][j] * up(s, j);
-    fields[s * SPINS + i] = beta * h;
-  }
-  return fields;
-}
-
-/* Chances of all moves: a row is built up spin by spin, each doubling it. */
-function moves(fields) {
-  const P = new Float64Array(STATES * STATES);
-  for (let s = 0; s < STATES; s += 1) {
-    const row = s * STATES;
-    P[row] = 1;
-    for (let i = 0, size = 1; i < SPINS; i += 1, size *= 2) {
-      const chance = 1 / (1 + Math.exp(-2 * fields[s * SPINS + i]));
-      for (let k = 0; k < size; k += 1) {
-        P[row + size + k] = P[row + k] * chance;
-        P[row + k] *= 1 - chance;
-      }
-    }
-  }
-  return P;
-}
-
-/* The stationary law, by taking out one state after another without a subtraction (Grassmann, Taksar and Heyman). */
-function stationary(P) {
-  for (let n = STATES - 1; n > 0; n -= 1) {
-    const last = n * STATES;
-    let out = 0;
-    for (let j = 0; j < n; j += 1) out += P[last + j];
-    for (let i = 0; i < n; i += 1) {
-      const row = i * STATES, part = (P[row + n] /= out);
-      if (part > 0) for (let j = 0; j < n; j += 1) P[row + j] += part * P[last + j];
-    }
-  }
-  const law = new Float64Array(STATES);
-  law[0] = 1;
-  let total = 1;
-  for (let n = 1; n < STATES; n += 1) {
-    for (let i = 0; i < n; i += 1) law[n] += law[i] * P[i * STATES + n];
-    total += law[n];
-  }
-  return law.map((part) => part / total);
-}
-
-/* The mean of tanh under a Gaussian, and its slope, by the trapezoidal rule: the nearer the poles, the finer. */
+/* The mean of tanh under a Gaussian, and its slope, by the trapezoidal rule: the nearer the poles, the finer. Both sides of the
+   middle at once, with tanh(g + x) from tanh g and tanh x, and weights e^(-z^2/2) each from the one before. */
 function smeared(g, width) {
-  const spread = Math.sqrt(width), step = Math.min(0.8, Math.PI ** 2 / (22 * spread + 1e-9)), count = Math.ceil(REACH / step);
-  let [mean, slope, total] = [0, 0, 0];
-  for (let k = -count; k <= count; k += 1) {
-    const z = k * step, weight = Math.exp((-z * z) / 2), t = Math.tanh(g + spread * z);
-    mean += weight * t;
-    slope += weight * (1 - t * t);
-    total += weight;
+  const spread = Math.sqrt(width), step = Math.min(0.8, Math.PI ** 2 / (22 * spread + 1e-9)), count = Math.ceil(REACH / step), middle = Math.tanh(g);
+  let [mean, slope, total, weight, fall] = [middle, 1 - middle * middle, 1, 1, Math.exp((-step * step) / 2)];
+  const faster = fall * fall;
+  for (let k = 1; k <= count; k += 1) {
+    weight *= fall;
+    fall *= faster;
+    const t = Math.tanh(spread * k * step), above = (middle + t) / (1 + middle * t), below = (middle - t) / (1 - middle * t);
+    mean += weight * (above + below);
+    slope += weight * (2 - above * above - below * below);
+    total += 2 * weight;
   }
   return [mean / total, slope / total];
 }
 
-/* A step of means and covariances, K being beta J: closure_step of the package. */
-function closed(K, drive, m, C, naive) {
-  const times = (a, b, i, j) => {
+/* Where a closure comes to rest, K being beta J: means, and the entropy production that it takes for true. Its step of means and
+   covariances is closure_step of the package. */
+function rest(J, beta, naive) {
+  const K = J.flatMap((row) => row.map((entry) => beta * entry)), drive = DRIVE.map((x) => beta * x), KC = new Float64Array(SPINS * SPINS);
+  const m = Float64Array.from(drive, Math.tanh), next = new Float64Array(SPINS), gain = new Float64Array(SPINS);
+  const C = Float64Array.from(KC, (_, at) => (at % (SPINS + 1) ? 0 : 1 - m[at % SPINS] ** 2));
+  const times = (a, i, b, j) => { // row i of a times row j of b
     let sum = 0;
-    for (let k = 0; k < SPINS; k += 1) sum += a[i][k] * b[j][k];
+    for (let k = 0; k < SPINS; k += 1) sum += a[i * SPINS + k] * b[j * SPINS + k];
     return sum;
   };
-  const KC = table((i, j) => times(K, C, i, j)), next = [], gain = []; // C is symmetric
-  for (const i of places) {
-    const g = places.reduce((sum, j) => sum + K[i][j] * m[j], drive[i]);
-    const width = naive ? 0 : Math.max(0, times(KC, K, i, i)), t = Math.tanh(g);
-    [next[i], gain[i]] = width ? smeared(g, width) : [t, 1 - t * t];
-  }
-  const later = table((i, j) => (i === j ? 1 - next[i] ** 2 : gain[i] * gain[j] * times(KC, K, i, j)));
-  return [next, later, table((i, j) => gain[i] * KC[i][j])];
-}
-
-/* Where a closure comes to rest: means, and the entropy production that it takes for true. */
-function rest(J, beta, naive) {
-  const K = table((i, j) => beta * J[i][j]), drive = DRIVE.map((x) => beta * x);
-  let m = drive.map(Math.tanh), C = table((i, j) => (i === j ? 1 - m[i] ** 2 : 0)), delayed = C;
-  for (let step = 0, off = 1; step < MOST && off > CLOSE; step += 1) {
-    const [next, later, now] = closed(K, drive, m, C, naive);
+  for (let turn = 0, off = 1; turn < MOST && off > CLOSE; turn += 1) {
     off = 0;
-    for (const i of places) for (const j of places) off = Math.max(off, Math.abs(next[i] - m[i]), Math.abs(later[i][j] - C[i][j]));
-    [m, C, delayed] = [next, later, now];
+    for (let i = 0; i < SPINS; i += 1) {
+      for (let j = 0; j < SPINS; j += 1) KC[i * SPINS + j] = times(K, i, C, j); // C is symmetric
+    }
+    for (let i = 0; i < SPINS; i += 1) {
+      let g = drive[i];
+      for (let j = 0; j < SPINS; j += 1) g += K[i * SPINS + j] * m[j];
+      const width = naive ? 0 : Math.max(0, times(KC, i, K, i)), t = Math.tanh(g);
+      [next[i], gain[i]] = width ? smeared(g, width) : [t, 1 - t * t];
+      off = Math.max(off, Math.abs(next[i] - m[i]));
+    }
+    for (let i = 0; i < SPINS; i += 1) for (let j = 0; j < SPINS; j += 1) {
+      const at = i * SPINS + j, later = i === j ? 1 - next[i] ** 2 : gain[i] * gain[j] * times(KC, i, K, j);
+      off = Math.max(off, Math.abs(later - C[at]));
+      C[at] = later;
+    }
+    m.set(next);
   }
   let arrow = 0;
-  for (const i of places) for (const j of places) arrow += (K[i][j] - K[j][i]) * delayed[i][j];
-  return { m, arrow };
+  for (let i = 0; i < SPINS; i += 1) for (let j = 0; j < SPINS; j += 1) arrow += (K[i * SPINS + j] - K[j * SPINS + i]) * gain[i] * KC[i * SPINS + j];
+  return { m: [...m], arrow };
 }
 
 /* What does not depend on the film: solved once for each setting. */
@@ -116,13 +74,9 @@ let solved = { key: "" };
 function solve({ beta, sharpness, symmetric, causal }) {
   const key = [beta, sharpness, symmetric, causal].join();
   if (solved.key === key) return solved;
-  const J = couplings({ sharpness, symmetric, causal }), fields = felt(J, beta), law = stationary(moves(fields));
-  const m = places.map(() => 0), now = table(() => 0);
-  for (let s = 0; s < STATES; s += 1) for (const i of places) {
-    m[i] += law[s] * up(s, i);
-    const t = law[s] * Math.tanh(fields[s * SPINS + i]);
-    for (const j of places) now[i][j] += t * up(s, j);
-  }
+  const J = couplings({ sharpness, symmetric, causal }), fields = driven.fields(J, beta, DRIVE);
+  const law = driven.stationary(driven.moves(fields, SPINS), STATES), m = driven.sums(law.slice());
+  const now = places.map((i) => driven.sums(law.map((part, s) => part * Math.tanh(fields[s * SPINS + i]))));
   let e_p = 0;
   for (const i of places) for (const j of places) e_p += beta * (J[i][j] - J[j][i]) * (now[i][j] - m[i] * m[j]);
   const [naive, correlated] = [true, false].map((plain) => rest(J, beta, plain));
@@ -235,7 +189,7 @@ function render({ model, el }) {
     tasks.element,
   );
 
-  const text = (kind, x, y, words, anchor = "start") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
+  const text = (kind, x, y, words, anchor = "start") => kit.shape("text", { class: kind, x, y, "text-anchor": anchor }, words);
 
   /* Both strips, frames from left to right, spins from above; of a film on arrival only a share of the frames. */
   function strips(now, width, share) {
@@ -247,8 +201,8 @@ function render({ model, el }) {
         spin > 0 ? `M${(STRIP.left + wide * t).toFixed(2)} ${top + STRIP.row * i}${cell}` : "")));
       const truth = now.guess ? (back ? "runs backwards" : "runs forwards") : "", yours = now.guess === name ? (back ? ", as you said" : ", you said backwards") : "";
       return [
-        kit.svg("rect", { class: "still", x: STRIP.left, y: top, width: width - STRIP.left, height: SPINS * STRIP.row }),
-        kit.svg("g", now.guess && back ? { class: "back" } : {}, kit.svg("path", { class: "up", d: squares.join("") || "M0 0" })),
+        kit.shape("rect", { class: "still", x: STRIP.left, y: top, width: width - STRIP.left, height: SPINS * STRIP.row }),
+        kit.shape("g", now.guess && back ? { class: "back" } : {}, kit.shape("path", { class: "up", d: squares.join("") || "M0 0" })),
         text("name", 0, top + SPINS * STRIP.row / 2 + 4, name),
         text("word", STRIP.left, top - 6, `${truth}${yours}` || "frame after frame, from left to right"),
       ];
@@ -259,7 +213,7 @@ function render({ model, el }) {
   function grown(now, width) {
     const { e_p, odds } = readout, high = Math.max(2, e_p * FRAMES, ...(now.guess ? odds : []));
     const low = now.guess ? Math.min(0, ...odds) : 0, plot = kit.plot({
-      left: CHART.left, top: CHART.top, width: width - CHART.left - CHART.right, height: CHART.height,
+      make: kit.shape, left: CHART.left, top: CHART.top, width: width - CHART.left - CHART.right, height: CHART.height,
       title: now.guess ? "log odds of the truth: film, and its mean" : "mean log odds of the truth",
       x: { from: 0, to: FRAMES, ticks: [0, 8, 16, 24], label: "frames seen" }, y: { from: low, to: high },
     });
@@ -273,20 +227,20 @@ function render({ model, el }) {
   /* A bar for each exact mean, a ring and a dot for what two closures take it for. */
   function bars(width) {
     const { top, row, left, right } = BARS, { toX, axes } = kit.plot({
-      left, top, width: width - left - right, height: SPINS * row, y: { from: 0, to: 1, ticks: [] },
+      make: kit.shape, left, top, width: width - left - right, height: SPINS * row, y: { from: 0, to: 1, ticks: [] },
       x: { from: -1, to: 1, ticks: [-1, 0, 1], format: (value) => kit.numeral(value, 0) },
     });
     return [
       text("name", 0, 12, "mean of each spin"), text("", 0, 29, "bar: exact, ring: naive, dot: correlated"),
-      ...[-1, 0, 1].map((value) => kit.svg("line", { class: value ? "grid" : "zero", x1: toX(value), x2: toX(value), y1: top, y2: top + SPINS * row })),
+      ...[-1, 0, 1].map((value) => kit.shape("line", { class: value ? "grid" : "zero", x1: toX(value), x2: toX(value), y1: top, y2: top + SPINS * row })),
       ...axes(),
       ...places.flatMap((i) => {
         const y = top + row * i, middle = y + row / 2, exact = readout.m[i];
         return [
           text("", 0, middle + 4, `spin ${i + 1}`),
-          kit.svg("rect", { class: "exact", x: Math.min(toX(exact), toX(0)), y: y + 2, width: Math.abs(toX(exact) - toX(0)), height: row - 4 }),
-          kit.svg("circle", { class: "naive", cx: toX(readout.naive[i]), cy: middle, r: 4 }),
-          kit.svg("circle", { class: "near", cx: toX(readout.correlated[i]), cy: middle, r: 2.5 }),
+          kit.shape("rect", { class: "exact", x: Math.min(toX(exact), toX(0)), y: y + 2, width: Math.abs(toX(exact) - toX(0)), height: row - 4 }),
+          kit.shape("circle", { class: "naive", cx: toX(readout.naive[i]), cy: middle, r: 4 }),
+          kit.shape("circle", { class: "near", cx: toX(readout.correlated[i]), cy: middle, r: 2.5 }),
         ];
       }),
     ];
@@ -317,9 +271,9 @@ function render({ model, el }) {
     const now = kit.read(model, NAMES);
     const [wide, first, second] = [picture, growth, means].map((part) => part.clientWidth); // before anything changes: asked once
     readout = measure(now);
-    if (wide > 0) film.replaceChildren(...strips(now, wide, arriving.reel ?? 1));
-    if (first > 0) growth.replaceChildren(...grown(now, first));
-    if (second > 0) means.replaceChildren(...bars(second));
+    if (wide > 0) kit.fill(film, strips(now, wide, arriving.reel ?? 1));
+    if (first > 0) kit.fill(growth, grown(now, first));
+    if (second > 0) kit.fill(means, bars(second));
     tell(now);
     tasks.judge(now, readout);
   }

@@ -57,6 +57,7 @@ class ArrowFilm(LiveFigure):
     (True, True)
     """
 
+    shared: ClassVar[tuple[str, ...]] = ("driven_spins",)
     constants: ClassVar[dict[str, Any]] = {
         "SPINS": SPINS,
         "FRAMES": FRAMES,

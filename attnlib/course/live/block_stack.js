@@ -43,18 +43,22 @@ function ratio(d, x) {
 /* How much of a field of this square by component, beta inside, a mean is. */
 const gain = (d, felt) => d * ratio(d, d * d * felt);
 
-/* The random numbers of the films: drawn once for each seed and width. */
-let noise = { key: "" };
-function draws(seed, d) {
-  const key = `${seed},${d}`;
-  if (noise.key === key) return noise;
-  const count = (MOST_BLOCKS - 1) * FILMS * TOKENS, { normal } = kit.generator(seed), { uniform } = kit.generator(seed + 1);
-  noise = { key, across: Float64Array.from({ length: count * d }, normal), tries: Float64Array.from({ length: count * TRIES * 3 }, uniform) };
-  return noise;
+/* The random numbers of the films of a seed: those that propose cosines, and as many normal ones as a setting has asked for so far,
+   since those of fewer components or blocks come first. */
+const COUNT = (MOST_BLOCKS - 1) * FILMS * TOKENS, across = new Float64Array(COUNT * MOST_WIDTH), tries = new Float64Array(COUNT * TRIES * 3);
+let noise = { seed: null, drawn: 0 };
+function draw_noise(seed, count) {
+  if (noise.seed !== seed) {
+    noise = { seed, drawn: 0, normal: kit.generator(seed).normal };
+    const { uniform } = kit.generator(seed + 1);
+    for (let k = 0; k < tries.length; k += 1) tries[k] = uniform();
+  }
+  const { normal } = noise;
+  for (; noise.drawn < count; noise.drawn += 1) across[noise.drawn] = normal();
 }
 
 /* The cosine of a spin with its field, by Wood's rejection: the first proposal that is accepted. */
-function cosine(kappa, d, tries, from) {
+function cosine(kappa, d, from) {
   const k = d - 1, b = k / (2 * kappa + Math.sqrt(4 * kappa * kappa + k * k)), middle = (1 - b) / (1 + b);
   let first = null;
   for (let n = 0; n < TRIES; n += 1) {
@@ -66,25 +70,51 @@ function cosine(kappa, d, tries, from) {
   return first;
 }
 
+const h = new Float64Array(MOST_WIDTH), side = new Float64Array(MOST_WIDTH);
+
+/* The field of a spin in a film, into h, and its square. */
+function feel(drive, row, spins, film, d) {
+  for (let c = 0; c < d; c += 1) h[c] = drive[c];
+  for (let j = 0; j < TOKENS; j += 1) {
+    const weight = row[j], from = (film * TOKENS + j) * d;
+    if (weight) for (let c = 0; c < d; c += 1) h[c] += weight * spins[from + c];
+  }
+  let square = 0;
+  for (let c = 0; c < d; c += 1) square += h[c] * h[c];
+  return square;
+}
+
+/* A spin in the field h, by the random numbers of this place, into the numbers `to` from `from` on. */
+function turn(beta, square, d, at, to, from) {
+  const root = Math.sqrt(d), size = Math.sqrt(square), w = cosine(beta * root * size, d, at * TRIES * 3);
+  let [along, rest] = [0, 0];
+  for (let c = 0; c < d; c += 1) along += across[at * d + c] * h[c];
+  along /= square;
+  for (let c = 0; c < d; c += 1) {
+    side[c] = across[at * d + c] - along * h[c];
+    rest += side[c] * side[c];
+  }
+  const on = (root * w) / size, out = (root * Math.sqrt(1 - w * w)) / Math.sqrt(rest);
+  for (let c = 0; c < d; c += 1) to[from + c] = on * h[c] + out * side[c];
+}
+
 /* Means of the spins after each block, over films. */
 function filmed(J, drive, start, d, { beta, blocks, seed }) {
-  const { across, tries } = draws(seed, d), root = Math.sqrt(d), means = [], h = new Float64Array(d);
-  let films = Array.from({ length: FILMS }, () => start);
+  const means = [], size = TOKENS * d;
+  let [spins, later] = [0, 1].map(() => new Float64Array(FILMS * size));
+  draw_noise(seed, (blocks - 1) * FILMS * size);
+  for (let film = 0; film < FILMS; film += 1) for (const i of places) spins.set(start[i], film * size + i * d);
   for (let block = 0; block < blocks; block += 1) {
     const mean = places.map(() => new Float64Array(d));
-    films = films.map((spins, film) => places.map((i) => {
-      h.set(drive[i]);
-      for (const j of places) if (J[i][j]) for (let c = 0; c < d; c += 1) h[c] += J[i][j] * spins[j][c];
-      const square = dot(h, h), a = (beta * gain(d, (beta * beta * square) / d)) / FILMS;
-      for (let c = 0; c < d; c += 1) mean[i][c] += a * h[c];
-      if (block + 1 === blocks) return null;
-      const at = (block * FILMS + film) * TOKENS + i, size = Math.sqrt(square), w = cosine(beta * root * size, d, tries, at * TRIES * 3);
-      const side = across.slice(at * d, (at + 1) * d), along = dot(side, h) / square;
-      for (let c = 0; c < d; c += 1) side[c] -= along * h[c];
-      const out = (root * Math.sqrt(1 - w * w)) / Math.sqrt(dot(side, side)), on = (root * w) / size;
-      return side.map((part, c) => on * h[c] + out * part);
-    }));
+    for (let film = 0; film < FILMS; film += 1) {
+      for (let i = 0; i < TOKENS; i += 1) {
+        const square = feel(drive[i], J[i], spins, film, d), a = (beta * gain(d, (beta * beta * square) / d)) / FILMS, row = mean[i];
+        for (let c = 0; c < d; c += 1) row[c] += a * h[c];
+        if (block + 1 < blocks) turn(beta, square, d, (block * FILMS + film) * TOKENS + i, later, film * size + i * d);
+      }
+    }
     means.push(mean);
+    [spins, later] = [later, spins];
   }
   return means;
 }
@@ -130,14 +160,11 @@ export function measure(state) {
 }
 
 /* Is naive mean field off by less at both temperatures beside this one? */
-function worst(state) {
-  const [here, ...beside] = [0, -0.1, 0.1].map((more) => closed({ ...state, beta: state.beta + more }).path.at(-1).off);
-  return here > 0 && beside.every((one) => one <= here);
-}
+const worst = (state, here) => here > 0 && [-0.1, 0.1].every((more) => closed({ ...state, beta: state.beta + more }).path.at(-1).off <= here);
 
 const CHALLENGES = [
   ["Find the \u03b2 at which naive means are off the most after five blocks of softmax couplings.",
-    (state) => state.blocks === 5 && state.couplings === "softmax" && worst(state)],
+    (state, { off }) => state.blocks === 5 && state.couplings === "softmax" && worst(state, off.at(-1))],
   ["Make naive means wrong by over 40 % after the last block.", (state, { off }) => off.at(-1) > 0.4],
   ["Leave \u03b2 at 1 or below, and make them right.", ({ beta }, { off }) => beta <= 1 && off.at(-1) < 1e-9],
 ];
@@ -188,7 +215,7 @@ function render({ model, el }) {
     tasks.element,
   );
 
-  const text = (kind_, x, y, words, anchor = "start") => kit.svg("text", { class: kind_, x, y, "text-anchor": anchor }, words);
+  const text = (kind_, x, y, words, anchor = "start") => kit.shape("text", { class: kind_, x, y, "text-anchor": anchor }, words);
 
   /* Blocks from below; in each, left, the length of each token's mean, and right, what stands in its norm. */
   function blocks_of(now, wide) {
@@ -197,32 +224,34 @@ function render({ model, el }) {
     const bottom = TOP + MOST_BLOCKS * ROW;
     const said = half > 180 ? ["length of means", "inside the norm", "bar: films, line: naive", "|h|\u00b2/d, and on it the epsilon \u0394"]
       : ["means", "norms", "line: naive", "|h|\u00b2/d, on it \u0394"]; // a phone has no room for more
-    const parts = said.map((words, k) => text(k < 2 ? "name" : "", k % 2 ? second : LEFT, k < 2 ? 14 : 30, words));
+    const top = bottom - tall, parts = [
+      ...said.map((words, k) => text(k < 2 ? "name" : "", k % 2 ? second : LEFT, k < 2 ? 14 : 30, words)),
+      text("", LEFT - 4, top + 4, "1", "end"), text("", LEFT - 4, bottom + 4, "0", "end"),
+      ...places.flatMap((i) => [LEFT, second].map((left) => text("", left + step * (i + 0.5), bottom + 15, `${i + 1}`, "middle"))),
+      text("", LEFT + half / 2, bottom + 30, "token", "middle"), text("", second + half / 2, bottom + 30, "token", "middle"),
+    ];
     for (let b = 0; b < now.blocks; b += 1) {
       const foot = bottom - b * row;
-      parts.push(
+      parts.push(kit.shape("g", {},
         text("", 0, foot - tall / 2 + 4, `block ${b + 1}`),
-        kit.svg("line", { class: "grid", x1: LEFT, x2: LEFT + half, y1: foot - tall, y2: foot - tall }),
-        kit.svg("line", { class: "zero", x1: LEFT, x2: LEFT + half, y1: foot, y2: foot }),
-        kit.svg("line", { class: "zero", x1: second, x2: second + half, y1: foot, y2: foot }),
+        kit.shape("line", { class: "grid", x1: LEFT, x2: LEFT + half, y1: foot - tall, y2: foot - tall }),
+        kit.shape("line", { class: "zero", x1: LEFT, x2: LEFT + half, y1: foot, y2: foot }),
+        kit.shape("line", { class: "zero", x1: second, x2: second + half, y1: foot, y2: foot }),
         text("", wide, foot - 4, `\u0394 ${kit.numeral(sum(readout.epsilon[b]) / TOKENS)}`, "end"),
         ...places.flatMap((i) => {
           const x = LEFT + step * i + (step - bar) / 2, right = second + step * i + (step - bar) / 2;
           const [seen, naive, moments] = ["sampled", "naive", "moments"].map((name) => tall * readout[name][b][i]);
           const [k, epsilon] = ["field", "epsilon"].map((name) => (tall * readout[name][b][i]) / most);
           return [
-            kit.svg("rect", { class: "seen", x, y: foot - seen, width: bar, height: Math.max(0, seen) }),
-            kit.svg("line", { class: "naive", x1: x - 2, x2: x + bar + 2, y1: foot - naive, y2: foot - naive }),
-            kit.svg("circle", { class: "near", cx: x + bar / 2, cy: foot - moments, r: 2.5 }),
-            kit.svg("rect", { class: "field", x: right, y: foot - k, width: bar, height: k }),
-            kit.svg("rect", { class: "epsilon", x: right, y: foot - k - epsilon, width: bar, height: epsilon }),
+            kit.shape("rect", { class: "seen", x, y: foot - seen, width: bar, height: Math.max(0, seen) }),
+            kit.shape("line", { class: "naive", x1: x - 2, x2: x + bar + 2, y1: foot - naive, y2: foot - naive }),
+            kit.shape("circle", { class: "near", cx: x + bar / 2, cy: foot - moments, r: 2.5 }),
+            kit.shape("rect", { class: "field", x: right, y: foot - k, width: bar, height: k }),
+            kit.shape("rect", { class: "epsilon", x: right, y: foot - k - epsilon, width: bar, height: epsilon }),
           ];
         }),
-      );
+      ));
     }
-    parts.push(text("", LEFT - 4, bottom - tall + 4, "1", "end"), text("", LEFT - 4, bottom + 4, "0", "end"),
-      ...places.flatMap((i) => [LEFT, second].map((left) => text("", left + step * (i + 0.5), bottom + 15, `${i + 1}`, "middle"))),
-      text("", LEFT + half / 2, bottom + 30, "token", "middle"), text("", second + half / 2, bottom + 30, "token", "middle"));
     return parts;
   }
 
@@ -248,7 +277,7 @@ function render({ model, el }) {
   function draw(arriving) {
     const now = { ...kit.read(model, NAMES), ...arriving }, wide = picture.clientWidth; // before anything changes: asked once
     readout = measure(now);
-    if (wide > 0) stack.replaceChildren(...blocks_of(now, wide));
+    if (wide > 0) kit.fill(stack, blocks_of(now, wide));
     tell(now);
     tasks.judge(now, readout);
   }

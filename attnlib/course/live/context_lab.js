@@ -18,17 +18,18 @@ const contentsOf = (context) => contents(2 * context, 1)[0];
 const OTHERS = contents(2 * LAST_DRAW + 2, CONTEXTS);
 
 /* x_i.x_j g / sqrt(d N), without the diagonal: what contents alone would couple. */
-const overlaps = (x) => SITES.map((i) => SITES.map((j) => {
+const overlaps = (x) => SITES.map((i) => Float64Array.from(SITES, (j) => {
   let sum = 0;
   for (let a = 0; a < WIDTH; a += 1) sum += x[i][a] * x[j][a];
   return i === j ? 0 : (GAIN * sum) / Math.sqrt(WIDTH * SPINS);
 }));
-const OTHER_OVERLAPS = OTHERS.map(overlaps);
+const OTHER_OVERLAPS = OTHERS.map(overlaps), FIXED = J0.map((row) => Float64Array.from(row)), both = FIXED.map((row) => row.slice());
 
-/* Both parts together. */
+/* Both parts together, in the rows of `both`. */
 function couplings(own, share) {
-  const [fixed, told] = [Math.sqrt(1 - share), Math.sqrt(share)];
-  return own.map((row, i) => row.map((entry, j) => fixed * J0[i][j] + told * entry));
+  const fixed = Math.sqrt(1 - share), told = Math.sqrt(share);
+  for (let i = 0; i < SPINS; i += 1) for (let j = 0; j < SPINS; j += 1) both[i][j] = fixed * FIXED[i][j] + told * own[i][j];
+  return both;
 }
 
 const tree = new Float64Array(STATES), feels = new Float64Array(STATES / 2);
@@ -87,7 +88,8 @@ let last = { key: "" };
 
 /* Every number that the figure shows; see the readout in Python. */
 export function measure({ share, context, field, record }) {
-  const h = fieldsOf(field), x = contentsOf(context), J = couplings(overlaps(x), share), m = enumerate(J, h), key = `${share} ${field}`;
+  const h = fieldsOf(field), x = contentsOf(context), J = couplings(overlaps(x), share).map((row) => [...row]), m = enumerate(both, h);
+  const key = `${share} ${field}`;
   if (key !== last.key) last = { key, ...sight(share, h) };
   const { blind, spread, whole, floor } = last;
   return {
@@ -197,27 +199,27 @@ function render({ model, el }) {
   function spinsOf({ x, J, m, blind, spread }, width) {
     const { top, row, strip, gap } = GRID, wide = Math.round(GRID.means * width), left = strip + gap;
     const cell = (width - left - gap - wide) / SPINS, zero = width - wide / 2, reach = wide / 2 - 4;
-    const shade = (value, most, across, down, size, tall) => kit.svg("rect", {
+    const shade = (value, most, across, down, size, tall) => kit.shape("rect", {
       class: value > 0 ? "plus" : "minus", x: across, y: down, width: Math.max(0, size - 1), height: tall,
       "fill-opacity": Math.min(1, Math.abs(value) / most).toFixed(3),
     });
-    const name = (across, words, anchor = "start") => kit.svg("text", { class: "name", x: across, y: 12, "text-anchor": anchor }, words);
-    const bar = (y, value, kind) => kit.svg("rect", {
+    const name = (across, words, anchor = "start") => kit.shape("text", { class: "name", x: across, y: 12, "text-anchor": anchor }, words);
+    const bar = (y, value, kind) => kit.shape("rect", {
       class: kind, x: zero + Math.min(0, value) * reach, y: y + 4, width: Math.abs(value) * reach, height: row - 9,
     });
     return [
       name(0, "says"), name(left, "couplings"), name(zero, "means", "middle"),
-      kit.svg("rect", { class: "frame", x: 0, y: top, width: strip, height: row * SPINS }),
-      kit.svg("rect", { class: "frame", x: left, y: top, width: Math.max(0, cell * SPINS), height: row * SPINS }),
-      kit.svg("line", { class: "axis", x1: zero, x2: zero, y1: top, y2: top + row * SPINS }),
+      kit.shape("rect", { class: "frame", x: 0, y: top, width: strip, height: row * SPINS }),
+      kit.shape("rect", { class: "frame", x: left, y: top, width: Math.max(0, cell * SPINS), height: row * SPINS }),
+      kit.shape("line", { class: "axis", x1: zero, x2: zero, y1: top, y2: top + row * SPINS }),
       ...SITES.flatMap((i) => {
         const y = top + row * i, middle = y + row / 2, at = (value) => zero + Math.max(-1, Math.min(1, value)) * reach;
         return [
           ...x[i].map((value, a) => shade(value, 2, (a * strip) / WIDTH, y, strip / WIDTH, row - 1)),
           ...J[i].map((value, j) => shade(value, STRONG, left + j * cell, y, cell, row - 1)),
           bar(y, m[i], m[i] > 0 ? "plus mean" : "minus mean"),
-          kit.svg("line", { class: "unsure", x1: at(blind[i] - spread[i]), x2: at(blind[i] + spread[i]), y1: middle, y2: middle }),
-          kit.svg("line", { class: "mark", x1: at(blind[i]), x2: at(blind[i]), y1: y + 2, y2: y + row - 3 }),
+          kit.shape("line", { class: "unsure", x1: at(blind[i] - spread[i]), x2: at(blind[i] + spread[i]), y1: middle, y2: middle }),
+          kit.shape("line", { class: "mark", x1: at(blind[i]), x2: at(blind[i]), y1: y + 2, y2: y + row - 3 }),
         ];
       }),
     ];
@@ -227,7 +229,7 @@ function render({ model, el }) {
   function bundles({ at, lines }, seen, width) {
     const all = lines.flatMap(({ errors }) => errors), most = Math.max(...all, 0.1), least = Math.min(...all, most / 10);
     const { toX, toY, axes, line, dots } = kit.plot({
-      left: CHART.left, top: CHART.top, width: width - CHART.left - 8, height: CHART.height, title: "error of trained networks, by \u03bb",
+      make: kit.shape, left: CHART.left, top: CHART.top, width: width - CHART.left - 8, height: CHART.height, title: "error of trained networks, by \u03bb",
       x: { from: LEAST, to: 1, log: true, format: String }, y: { from: least / 1.3, to: most * 1.3, log: true, format: String },
     });
     const ends = Object.keys(KINDS).filter((kind) => kind !== "bound").flatMap((kind) => {
@@ -236,12 +238,12 @@ function render({ model, el }) {
     });
     return [
       ...axes(),
-      kit.svg("line", { class: "here", x1: toX(seen.share), x2: toX(seen.share), y1: CHART.top, y2: CHART.top + CHART.height }),
+      kit.shape("line", { class: "here", x1: toX(seen.share), x2: toX(seen.share), y1: CHART.top, y2: CHART.top + CHART.height }),
       ...lines.map(({ kind, errors }) => line(at.map((value, k) => [value, errors[k]]), COLOURS[kind], {
         class: `line ${kind}`, "stroke-dasharray": DASHES[kind], "stroke-width": kind === "bound" ? 1.5 : 2,
       })),
       ...lines.flatMap(({ kind }, i) => (seen.lines[i] > 0 && kind !== "bound" ? [dots([[seen.share, seen.lines[i]]], COLOURS[kind])] : [])),
-      ...ends.map(([kind, error], i) => kit.svg("text", {
+      ...ends.map(([kind, error], i) => kit.shape("text", {
         class: "word", x: toX(at[0]) - 6, y: toY(error) + (kind === "blind" ? 12 : kind === "reads" ? -3 : 4), "text-anchor": "end",
       }, KINDS[kind])),
     ];
@@ -272,8 +274,8 @@ function render({ model, el }) {
     known = key;
     if (fresh) readout = measure(now);
     const seen = gliding ? { ...measure({ ...now, share: gliding.now }), share: gliding.now } : { ...readout, share: now.share };
-    if (wide > 0) drawing.replaceChildren(...spinsOf(seen, wide));
-    if (width > 0) chart.replaceChildren(...bundles(now.record, seen, width));
+    if (wide > 0) kit.fill(drawing, spinsOf(seen, wide));
+    if (width > 0) kit.fill(chart, bundles(now.record, seen, width));
     if (fresh) tell(now);
   }
 

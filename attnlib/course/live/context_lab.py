@@ -36,9 +36,9 @@ RECORD: dict[str, Any] = {
 """Errors of trained networks relative to the variance of the means, at each lambda: means of five runs of collectives.py."""
 
 SCENES = {
-    "\u03bb = 0.01: the blind are ahead.": {"share": 0.01},
-    "\u03bb = 0.1: reading is ahead.": {"share": 0.1},
-    "\u03bb = 1: two thirds are out of their sight.": {"share": 1.0},
+    "\u03bb = 0.01: the blind are ahead": {"share": 0.01},
+    "\u03bb = 0.1: reading is ahead": {"share": 0.1},
+    "\u03bb = 1: two thirds are out of their sight": {"share": 1.0},
 }
 """Sentences that set the figure."""
 

@@ -22,11 +22,11 @@ SIGMA, QUERY = 0.8, [0.7, 1.7]
 SCENES: dict[str, dict[str, Any]] = {
     name: {"sigma": SIGMA, "beta": scale / SIGMA**2, "memories": 5, "steps": steps, "half": half, "blind": False}
     for name, (steps, half, scale) in {
-        "One step is Bayes.": (1, False, 1.0),
-        "Four steps go too far.": (4, False, 1.0),
-        "Four half steps lose less.": (4, True, 1.0),
-        "Twice \u03b2: too sure.": (1, False, 2.0),
-        "Half of \u03b2: too modest.": (1, False, 0.5),
+        "one step is Bayes": (1, False, 1.0),
+        "four steps go too far": (4, False, 1.0),
+        "four half steps lose less": (4, True, 1.0),
+        "twice \u03b2: too sure": (1, False, 2.0),
+        "half of \u03b2: too modest": (1, False, 0.5),
     }.items()
 }
 """Sentences that set the figure."""

@@ -101,8 +101,32 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
 
   /* An element with attributes and children. An attribute that is a function is a listener: { onclick: () => ... }. */
   const html = (name, attributes = {}, ...children) => put(document.createElement(name), attributes, children);
-  const svg = (name, attributes = {}, ...children) =>
-    put(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+  const bare = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
+  const svg = (name, attributes = {}, ...children) => put(bare(name), attributes, children);
+
+  /* What svg would make, described: { name, attributes, children }, without listeners; its children are shapes or one text. */
+  const shape = (name, attributes = {}, ...children) => ({ name, attributes, children });
+
+  /* Make the children of a node these shapes. Elements stay from one picture to the next, and only what differs from what the last
+     one wrote is written: of a picture that is drawn anew all is styled, laid out and painted again. Shapes are told apart by their
+     places in the list; what changes in number stands at its end, or in a group. */
+  const filled = new WeakMap();
+  function fill(parent, shapes) {
+    const had = filled.get(parent) ?? [];
+    filled.set(parent, shapes.map(({ name, attributes, children }, place) => {
+      const text = typeof children[0] === "string" ? children[0] : null, old = had[place];
+      const stays = old?.name === name && (old.text === null) === (text === null);
+      const node = stays ? old.node : bare(name), was = stays ? old.attributes : {};
+      for (const key in attributes) if (attributes[key] !== was[key]) node.setAttribute(key, attributes[key]);
+      for (const key in was) if (!(key in attributes)) node.removeAttribute(key);
+      if (text === null) fill(node, children);
+      else if (!stays || text !== old.text) node.textContent = text;
+      if (!stays && old) old.node.replaceWith(node);
+      else if (!old) parent.append(node);
+      return { name, attributes, text, node };
+    }));
+    for (const { node } of had.slice(shapes.length)) node.remove();
+  }
 
   // The ground of a figure, and its life
 
@@ -265,7 +289,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
     };
     const mark = (value, words) => {
       const place = (to(value) - to(min)) / (to(max) - to(min)), on = place >= 0 && place <= 1;
-      track.replaceChildren(...(on ? [tick] : []));
+      if (on !== track.contains(tick)) track.replaceChildren(...(on ? [tick] : []));
       tick.style.left = `calc(${100 * place}% + ${7 - 16 * place}px)`; // a browser's thumb is 16 wide
       note.textContent = on ? words : "";
     };
@@ -429,9 +453,9 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
   }
 
   /* A plot inside an SVG, in its pixels: { toX, toY, fromX, fromY, axes, path, line, dots }. An axis is { from, to, log, ticks,
-     label, format }. axes() returns nodes: the grid, numbers, names and, so much above, the title; line and dots take points and a colour, "b" or any other.
-     A point that is not finite breaks the line. */
-  function plot({ left, top, width, height, x, y, title, rise = 14 }) {
+     label, format }. axes() returns the grid, numbers, names and, so much above, the title; line and dots take points and a colour, "b" or any other.
+     A point that is not finite breaks the line. All three make elements, or, with make: kit.shape, shapes. */
+  function plot({ left, top, width, height, x, y, title, rise = 14, make = svg }) {
     const scale = ({ from, to, log = false }, begin, end) => {
       const [bend, back] = log ? [Math.log, Math.exp] : [Number, Number], low = bend(from), range = bend(to) - low || 1;
       return [
@@ -442,7 +466,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
     const right = left + width, bottom = top + height;
     const [[toX, fromX], [toY, fromY]] = [scale(x, left, right), scale(y, bottom, top)];
     const ink = (colour) => (/^[\w-]+$/.test(colour) ? `var(--${colour})` : colour);
-    const text = (kind, across, down, words, anchor) => svg("text", { class: kind, x: across, y: down, "text-anchor": anchor }, words);
+    const text = (kind, across, down, words, anchor) => make("text", { class: kind, x: across, y: down, "text-anchor": anchor }, words);
     const words = ({ format = (value) => numeral(value, value % 1 ? 1 : 0) }, value) => format(value);
     const path = (points) => {
       let pen = "M";
@@ -455,18 +479,18 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
     };
     const axes = () => [
       ...(y.ticks ?? ticks(y)).flatMap((value) => [
-        svg("line", { class: value ? "grid" : "zero", x1: left, x2: right, y1: toY(value), y2: toY(value) }),
+        make("line", { class: value ? "grid" : "zero", x1: left, x2: right, y1: toY(value), y2: toY(value) }),
         text("", left - 5, toY(value) + 4, words(y, value), "end"),
       ]),
       ...(x.ticks ?? ticks(x)).map((value) => text("", toX(value), bottom + 15, words(x, value), "middle")),
       ...(x.label ? [text("", (left + right) / 2, bottom + 30, x.label, "middle")] : []),
-      ...(y.label ? [svg("text", { "text-anchor": "middle", transform: `translate(${left - 32} ${(top + bottom) / 2}) rotate(-90)` },
+      ...(y.label ? [make("text", { "text-anchor": "middle", transform: `translate(${left - 32} ${(top + bottom) / 2}) rotate(-90)` },
         y.label)] : []),
       ...(title ? [text("name", 0, top - rise, title, "start")] : []),
     ];
-    const line = (points, colour = "b", more = {}) => svg("path", { class: "line", d: path(points), stroke: ink(colour), ...more });
+    const line = (points, colour = "b", more = {}) => make("path", { class: "line", d: path(points), stroke: ink(colour), ...more });
     const dots = (points, colour = "b", radius = 3.5) =>
-      svg("g", { fill: ink(colour) }, ...points.map(([across, up]) => svg("circle", { cx: toX(across), cy: toY(up), r: radius })));
+      make("g", { fill: ink(colour) }, ...points.map(([across, up]) => make("circle", { cx: toX(across), cy: toY(up), r: radius })));
     return { toX, toY, fromX, fromY, axes, path, line, dots };
   }
 
@@ -494,7 +518,7 @@ svg .line { fill: none; stroke-linejoin: round; stroke-width: 2; }
   }
 
   return {
-    html, svg, card, read, store, frame, run, layout, slider, button, toggle, choice, more, challenges, reading, drag, reducedMotion, loop, canvas,
+    html, svg, shape, fill, card, read, store, frame, run, layout, slider, button, toggle, choice, more, challenges, reading, drag, reducedMotion, loop, canvas,
     round, ticks, plot, generator, numeral, constants: {},
   };
 })();

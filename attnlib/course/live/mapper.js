@@ -187,6 +187,7 @@ function render({ model, el }) {
 
   const text = (kind, x, y, words, anchor = "middle", more = {}) =>
     kit.svg("text", { class: kind, x, y, "text-anchor": anchor, ...more }, words);
+  const label = (kind, x, y, words, anchor) => kit.shape("text", { class: kind, x, y, "text-anchor": anchor }, words);
 
   /* The parts above, the product below, a line from each token of the product to each of the parts. */
   function build(given, width) {
@@ -230,7 +231,7 @@ function render({ model, el }) {
   function curves(now, width) {
     const { left, top, bottom, height } = CHART, [from, to] = SIGHT, betas = record.log2_betas.map((power) => 2 ** power);
     const chart = kit.plot({
-      left, top, width: width - left - 6, height: height - top - bottom, title: "Thermometer U by \u03b2; thin: this string", rise: 12,
+      make: kit.shape, left, top, width: width - left - 6, height: height - top - bottom, title: "Thermometer U by \u03b2; thin: this string", rise: 12,
       x: {
         from: BETA_RANGE[0], to: BETA_RANGE[1], log: true, ticks: [0.125, 0.25, 0.5, 1, 2, 4, 8],
         format: (beta) => (beta < 1 ? `1/${1 / beta}` : String(beta)),
@@ -241,12 +242,12 @@ function render({ model, el }) {
     const [x, y] = [chart.toX(now.beta), chart.toY(Math.min(to, Math.max(from, readout.sample_U)))];
     const right = width - 6, [high, low] = [chart.toY(to), chart.toY(from)];
     return [
-      kit.svg("clipPath", { id: "sight" }, kit.svg("rect", { x: left, y: high, width: right - left, height: low - high })),
-      ...chart.axes(), kit.svg("line", { class: "even", x1: left, x2: right, y1: chart.toY(1), y2: chart.toY(1) }),
-      kit.svg("g", { "clip-path": "url(#sight)" },
+      kit.shape("clipPath", { id: "sight" }, kit.shape("rect", { x: left, y: high, width: right - left, height: low - high })),
+      ...chart.axes(), kit.shape("line", { class: "even", x1: left, x2: right, y1: chart.toY(1), y2: chart.toY(1) }),
+      kit.shape("g", { "clip-path": "url(#sight)" },
         chart.line(points(readout.curve), "quiet", { class: "line mine" }), chart.line(points(row(record.U, now.step - 1, STEPS)), "c")),
-      kit.svg("line", { class: "here", x1: x, x2: x, y1: high, y2: low }), kit.svg("circle", { cx: x, cy: y, r: 5, fill: "var(--c)" }),
-      text("word", left + 5, high + 13, "too cold: too sure", "start"), text("word", right - 4, low - 6, "too hot: unsure", "end"),
+      kit.shape("line", { class: "here", x1: x, x2: x, y1: high, y2: low }), kit.shape("circle", { cx: x, cy: y, r: 5, fill: "var(--c)" }),
+      label("word", left + 5, high + 13, "too cold: too sure", "start"), label("word", right - 4, low - 6, "too hot: unsure", "end"),
     ];
   }
 
@@ -308,19 +309,19 @@ function render({ model, el }) {
   }
 
   function draw(way = {}) {
-    const now = { ...kit.read(model, NAMES), ...way }, width = picture.clientWidth;
+    const now = { ...kit.read(model, NAMES), ...way }, [width, beside] = [picture.clientWidth, side.clientWidth]; // before anything changes
     now.step = Math.round(now.step); // on arrival it comes from the first step
     const { record: _, ...plain } = now;
     readout = measure(now);
     also.hidden = !now.more;
     tell(now);
-    const key = JSON.stringify([plain, width, side.clientWidth]), place = `${now.string} ${width}`;
+    const key = JSON.stringify([plain, width, beside]), place = `${now.string} ${width}`;
     if (key === drawn || width === 0) return; // else what is new would be drawn again
     drawn = key;
     if (place !== built) build(record.strings[now.string], width);
     built = place;
     weigh();
-    chart.replaceChildren(...curves(now, side.clientWidth));
+    kit.fill(chart, curves(now, beside));
     if (now.more) table.replaceChildren(...grid(now));
   }
 

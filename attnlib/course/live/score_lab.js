@@ -226,7 +226,7 @@ function render({ model, el }) {
     const part = `${(100 * readout.entropy_ratio).toFixed(0)} % of ln ${now.count}`;
     rows.entropy.set(`${long(readout.entropy)} nats`, part, { to: readout.entropy_ratio });
     phase.textContent = `${(100 * (1 - readout.liquid)).toFixed(0)} % frozen`;
-    ground.body.style.setProperty("--liquid", `${(100 * readout.liquid).toFixed(1)}%`);
+    phase.style.setProperty("--liquid", `${(100 * readout.liquid).toFixed(1)}%`);
     picture.setAttribute(
       "aria-label", `Histogram of scores, spread ${short(sigma)}, and the weights they give, the largest ${long(readout.largest)}`,
     );

@@ -274,37 +274,39 @@ function render({ model, el }) {
     const [worded, held] = [slot >= 38, slot >= 14];
     const had = keys.contains(body.getRootNode().activeElement);
     height = logits.toY;
-    // Columns that are there stay: what comes and goes is at the end.
+    // Columns that are there stay: what comes, whole, and goes is at the end.
     for (const { key, bars } of columns.splice(count)) for (const part of [key, ...bars]) part.remove();
-    while (columns.length < count) {
-      const added = column();
-      columns.push(added);
-      keys.append(added.key);
-      shown.bars.append(...added.bars);
-    }
+    const added = Array.from({ length: count - columns.length }, column);
+    columns.push(...added);
     current = Math.min(current, count - 1);
     columns.forEach((one, i) => {
       const x = logits.toX(i + 0.5), [, grip, weight] = one.bars;
       for (const rect of one.bars) {
-        rect.setAttribute("x", x - bar / 2);
-        rect.setAttribute("width", bar);
+        write(rect, "x", x - bar / 2);
+        write(rect, "width", bar);
       }
-      grip.setAttribute("rx", Math.min(2.5, bar / 2));
-      weight.setAttribute("rx", Math.min(3, bar / 4));
+      write(grip, "rx", Math.min(2.5, bar / 2));
+      write(weight, "rx", Math.min(3, bar / 4));
       one.words = worded ? [0, 1].map(() => kit.svg("text", { class: "value", x, "text-anchor": "middle" })) : [];
-      one.key.setAttribute("tabindex", i === current ? 0 : -1);
-      one.key.setAttribute("aria-label", `logit of key ${i + 1} of ${count}`);
-      one.key.setAttribute("aria-valuemin", -range);
-      one.key.setAttribute("aria-valuemax", range);
+      write(one.key, "tabindex", i === current ? 0 : -1);
+      write(one.key, "aria-label", `logit of key ${i + 1} of ${count}`);
+      write(one.key, "aria-valuemin", -range);
+      write(one.key, "aria-valuemax", range);
       if (held && !one.hold.parentNode) one.key.append(one.hold);
       else if (!held && one.hold.parentNode) one.hold.remove();
     });
+    keys.append(...added.map(({ key }) => key));
+    shown.bars.append(...added.flatMap(({ bars }) => bars));
     keys.style.cssText = `--hold: ${hold}px; left: ${PLOT.left}px; width: ${box.width}px; top: ${PLOT.top - 6}px; height: ${PLOT.logits + 12}px`;
     shown.axes.replaceChildren(...logits.axes(), ...weights.axes());
     shown.words.replaceChildren(
       weights.line([[0, 1 / count], [count, 1 / count]], "quiet", { class: "even" }), ...columns.flatMap(({ words }) => words),
     );
     if (had) columns[current].key.focus({ preventScroll: true });
+  }
+
+  function write(node, name, value) {
+    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
   }
 
   /* Of one key: what takes the mouse and the keyboard, and its bars. */
@@ -348,7 +350,7 @@ function render({ model, el }) {
 
     const { entropy, entropy_ratio, participation, effective_keys, norm, norm_low, norm_high, sigma, sigma_c } = readout;
     const count = logits.length, melted = `${(100 * readout.liquid).toFixed(1)}%`;
-    body.style.setProperty("--liquid", melted);
+    for (const part of [phase, gauge.element]) part.style.setProperty("--liquid", melted); // on the card all would be styled anew
     phase.textContent = `${(100 * (1 - readout.liquid)).toFixed(0)} % frozen`;
     gauge.set(readout.liquid, count);
     const [short, long] = [(value) => kit.numeral(value), (value) => kit.numeral(value, 3)];

@@ -20,7 +20,6 @@ function matrix(entry) {
   return rows;
 }
 
-
 /* Couplings of a kind at strength 1. */
 export function couplings(kind, seed) {
   const { normal } = kit.generator(seed), J = matrix(() => 0);
@@ -59,62 +58,89 @@ export function enumerate(J, h) {
   return Array.from(m, (value) => value / total);
 }
 
-/* Cholesky's factor of a matrix, or null where it is not positive definite. */
-function cholesky(A) {
-  const L = A.map((row) => row.map(() => 0));
-  for (let i = 0; i < A.length; i += 1) {
+// What the theories work with, row by row; a step makes nothing anew.
+const list = () => new Float64Array(SPINS), table = () => SITES.map(list);
+const [FULL, FORM, FACTOR, INNER, CHI] = Array.from({ length: 5 }, table);
+const [v, w, p, diagonal, below, squared, slope, move] = Array.from({ length: 8 }, list);
+
+/* Cholesky's factor of a matrix, into L; says whether it is positive definite. */
+function cholesky(A, L) {
+  for (let i = 0; i < SPINS; i += 1) {
+    const row = L[i];
     for (let j = 0; j <= i; j += 1) {
+      const other = L[j];
       let value = A[i][j];
-      for (let k = 0; k < j; k += 1) value -= L[i][k] * L[j][k];
-      if (i === j && !(value > 0)) return null;
-      L[i][j] = i === j ? Math.sqrt(value) : value / L[j][j];
+      for (let k = 0; k < j; k += 1) value -= row[k] * other[k];
+      if (i === j && !(value > 0)) return false;
+      row[j] = i === j ? Math.sqrt(value) : value / other[j];
     }
   }
-  return L;
+  return true;
 }
 
-function solve(L, b) {
-  const x = [...b], n = b.length;
-  for (let i = 0; i < n; i += 1) {
+/* L L^T x = b, into x. */
+function solve(L, b, x) {
+  for (let i = 0; i < SPINS; i += 1) {
+    x[i] = b[i];
     for (let k = 0; k < i; k += 1) x[i] -= L[i][k] * x[k];
     x[i] /= L[i][i];
   }
-  for (let i = n - 1; i >= 0; i -= 1) {
-    for (let k = i + 1; k < n; k += 1) x[i] -= L[k][i] * x[k];
+  for (let i = SPINS - 1; i >= 0; i -= 1) {
+    for (let k = i + 1; k < SPINS; k += 1) x[i] -= L[k][i] * x[k];
     x[i] /= L[i][i];
   }
-  return x;
 }
 
-/* (L L^T)^-1 from the factor: first the inverse of L, then its product with its transpose. */
-function inverse(L) {
-  const n = L.length, inner = L.map((row) => row.map(() => 0)), out = L.map((row) => row.map(() => 0));
-  for (let j = 0; j < n; j += 1) {
-    inner[j][j] = 1 / L[j][j];
-    for (let i = j + 1; i < n; i += 1) {
+/* (L L^T)^-1 from the factor, into `out`: first the inverse of L, column by column, then its product with its transpose. */
+function inverse(L, out) {
+  for (let j = 0; j < SPINS; j += 1) {
+    const column = INNER[j];
+    column[j] = 1 / L[j][j];
+    for (let i = j + 1; i < SPINS; i += 1) {
+      const row = L[i];
       let value = 0;
-      for (let k = j; k < i; k += 1) value -= L[i][k] * inner[k][j];
-      inner[i][j] = value / L[i][i];
+      for (let k = j; k < i; k += 1) value -= row[k] * column[k];
+      column[i] = value / row[i];
     }
   }
-  for (let i = 0; i < n; i += 1) {
+  for (let i = 0; i < SPINS; i += 1) {
+    const one = INNER[i];
     for (let j = 0; j <= i; j += 1) {
+      const other = INNER[j];
       let value = 0;
-      for (let k = i; k < n; k += 1) value += inner[k][i] * inner[k][j];
+      for (let k = i; k < SPINS; k += 1) value += one[k] * other[k];
       out[i][j] = out[j][i] = value;
     }
   }
-  return out;
+}
+
+/* How many eigenvalues of the tridiagonal form lie below x. */
+function smaller(x) {
+  let count = 0, q = 1;
+  for (let i = 0; i < SPINS; i += 1) {
+    q = diagonal[i] - x - (i ? squared[i] / (q || EPS) : 0);
+    if (q < 0) count += 1;
+  }
+  return count;
+}
+
+/* The eigenvalue of this place from below, between two bounds. */
+function find(wanted, low, high) {
+  for (let step = 0; step < 60 && high - low > 1e-15 * (Math.abs(low) + Math.abs(high)); step += 1) {
+    const middle = (low + high) / 2;
+    if (smaller(middle) >= wanted) high = middle;
+    else low = middle;
+  }
+  return (low + high) / 2;
 }
 
 /* Smallest and largest eigenvalue of a symmetric matrix: Householder's tridiagonal form, then bisection by sign changes. */
-const WORK = Array.from({ length: 7 }, () => new Float64Array(SPINS)), FULL = SITES.map(() => new Float64Array(SPINS));
 export function extremes(A) {
-  const n = A.length, a = FULL, [v, w, p, diagonal, below, square] = WORK;
+  const n = SPINS, a = FULL;
   for (let i = 0; i < n; i += 1) for (let j = 0; j < n; j += 1) a[i][j] = A[i][j];
   for (let k = 0; k < n - 2; k += 1) {
     let size = 0;
-    for (let i = 0; i < n; i += 1) {
+    for (let i = k; i < n; i += 1) {
       v[i] = i > k ? a[i][k] : 0;
       size += v[i] * v[i];
     }
@@ -123,117 +149,125 @@ export function extremes(A) {
     v[k + 1] += v[k + 1] < 0 ? -size : size;
     let long = 0, inner = 0;
     for (let i = k + 1; i < n; i += 1) long += v[i] * v[i];
-    for (let i = 0; i < n; i += 1) {
+    for (let i = k; i < n; i += 1) {
+      const row = a[i];
       let value = 0;
-      for (let j = k + 1; j < n; j += 1) value += a[i][j] * v[j];
+      for (let j = k + 1; j < n; j += 1) value += row[j] * v[j];
       p[i] = (2 / long) * value;
       inner += p[i] * v[i];
     }
-    for (let i = 0; i < n; i += 1) w[i] = p[i] - (inner / long) * v[i];
-    for (let i = 0; i < n; i += 1) for (let j = 0; j < n; j += 1) a[i][j] -= v[i] * w[j] + w[i] * v[j];
+    for (let i = k; i < n; i += 1) w[i] = p[i] - (inner / long) * v[i];
+    for (let i = k; i < n; i += 1) {
+      const row = a[i], [one, other] = [v[i], w[i]];
+      for (let j = k; j < n; j += 1) row[j] -= one * w[j] + other * v[j];
+    }
   }
   let least = Infinity, most = -Infinity;
   for (let i = 0; i < n; i += 1) {
     diagonal[i] = a[i][i];
     below[i] = i ? a[i][i - 1] : 0;
-    square[i] = below[i] * below[i];
+    squared[i] = below[i] * below[i];
   }
   for (let i = 0; i < n; i += 1) {
     const radius = Math.abs(below[i]) + (i + 1 < n ? Math.abs(below[i + 1]) : 0);
     least = Math.min(least, diagonal[i] - radius);
     most = Math.max(most, diagonal[i] + radius);
   }
-  const smaller = (x) => { // how many eigenvalues lie below x
-    let count = 0, q = 1;
-    for (let i = 0; i < n; i += 1) {
-      q = diagonal[i] - x - (i ? square[i] / (q || EPS) : 0);
-      if (q < 0) count += 1;
-    }
-    return count;
-  };
-  const find = (wanted) => {
-    let low = least, high = most;
-    for (let step = 0; step < 60 && high - low > 1e-15 * (Math.abs(low) + Math.abs(high)); step += 1) {
-      const middle = (low + high) / 2;
-      if (smaller(middle) >= wanted) high = middle;
-      else low = middle;
-    }
-    return (low + high) / 2;
-  };
-  return [find(1), find(n)];
+  return [find(1, least, most), find(n, least, most)];
 }
 
-/* The reaction of adaptive TAP: V for which (V + 1/c - J)^-1 has c on its diagonal, by damped Newton steps. */
-function match(J, c, start, safe) {
-  let V = start;
+/* The reaction of adaptive TAP: V for which (V + 1/c - J)^-1 has c on its diagonal, by damped Newton steps from the V given, which
+   it changes. */
+function match(J, c, V, safe) {
   for (let step = 0; step < 60; step += 1) {
-    const L = cholesky(matrix((i, j) => (i === j ? V[i] + 1 / c[i] : 0) - J[i][j]));
-    if (!L) {
-      V = safe;
+    for (let i = 0; i < SPINS; i += 1) {
+      for (let j = 0; j < i; j += 1) FORM[i][j] = -J[i][j];
+      FORM[i][i] = V[i] + 1 / c[i];
+    }
+    let found = cholesky(FORM, FACTOR);
+    if (found) {
+      inverse(FACTOR, CHI);
+      for (let i = 0; i < SPINS; i += 1) {
+        slope[i] = CHI[i][i] - c[i];
+        for (let j = 0; j <= i; j += 1) FORM[i][j] = CHI[i][j] * CHI[i][j];
+      }
+      found = cholesky(FORM, FACTOR);
+    }
+    if (!found) {
+      V.set(safe);
       continue;
     }
-    const chi = inverse(L), slope = SITES.map((i) => chi[i][i] - c[i]);
-    const curvature = cholesky(matrix((i, j) => chi[i][j] ** 2));
-    if (!curvature) {
-      V = safe;
-      continue;
+    solve(FACTOR, slope, move);
+    const decrement = Math.sqrt(Math.max(0, dot(slope, move))), length = decrement < 0.25 ? 1 : 1 / (1 + decrement);
+    let off = 0;
+    for (let i = 0; i < SPINS; i += 1) {
+      V[i] += length * move[i];
+      off = Math.max(off, Math.abs(slope[i]) / c[i]);
     }
-    const move = solve(curvature, slope), decrement = Math.sqrt(Math.max(0, dot(slope, move)));
-    const length = decrement < 0.25 ? 1 : 1 / (1 + decrement);
-    V = V.map((value, i) => value + length * move[i]);
-    if (Math.max(...slope.map((value, i) => Math.abs(value) / c[i])) <= Math.sqrt(EPS)) break;
+    if (off <= Math.sqrt(EPS)) break;
   }
-  return V;
 }
 
-const variance = (field) => {
+function variance(field) {
   const decay = Math.exp(-2 * Math.abs(field));
   return (4 * decay) / (1 + decay) ** 2;
-};
+}
 
-/* The largest magnetisation and the largest local variance of a state. */
-const sizes = (state) => [state.slice(0, SPINS), state.slice(SPINS)].map((part) => Math.max(0, ...part.map(Math.abs)));
+function largest(values) {
+  let top = 0;
+  for (let i = 0; i < values.length; i += 1) top = Math.max(top, Math.abs(values[i]));
+  return top;
+}
 
-/* One theory, solved: m = tanh(J m + h - V m) by steps that stay below the bound of stability, until each part of the state
-   moves by less than the tolerance, relative to itself or to the spins alone in their fields, where that is larger. */
-export function theory(name, J, h) {
-  const squares = J.map((row) => row.map((value) => value ** 2));
-  const safe = J.map((row) => sum(row.map(Math.abs)));
-  let m = h.map(Math.tanh), c = h.map(variance), warm = safe, best = null;
-  const alone = sizes([...m, ...c]).map((value) => value || 1);
+/* One theory, solved: m = tanh(J m + h - V m) by steps that stay below the bound of stability, until each part of the state,
+   magnetisations and with adaptive TAP local variances, moves by less than the tolerance, relative to itself or to the spins alone
+   in their fields, where that is larger. */
+export function theory(name, given, h) {
+  const [tap, adaptive] = [name === "tap", name === "adaptive"];
+  const J = given.map((row) => Float64Array.from(row)), squares = J.map((row) => row.map((value) => value * value));
+  const safe = Float64Array.from(J, (row) => sum(row.map(Math.abs)));
+  const m = Float64Array.from(h, Math.tanh), c = Float64Array.from(h, variance), V = adaptive ? safe.slice() : list();
+  const [free, field, root, error, shift] = Array.from({ length: 5 }, list), alone = [largest(m) || 1, largest(c) || 1];
 
-  /* V and the field of each spin. */
-  const local = () => {
-    const free = m.map((value) => 1 - value ** 2);
-    const V = name === "naive" ? m.map(() => 0)
-      : name === "tap" ? squares.map((row) => dot(row, free)) : (warm = match(J, c, warm, safe));
-    return { V, field: SITES.map((i) => dot(J[i], m) + h[i] - V[i] * m[i]) };
+  /* V and the field of each spin, and by how much the state is off. */
+  const look = () => {
+    if (tap) {
+      for (let i = 0; i < SPINS; i += 1) free[i] = 1 - m[i] * m[i];
+      for (let i = 0; i < SPINS; i += 1) V[i] = dot(squares[i], free);
+    }
+    if (adaptive) match(J, c, V, safe);
+    for (let i = 0; i < SPINS; i += 1) {
+      field[i] = dot(J[i], m) + h[i] - V[i] * m[i];
+      error[i] = Math.tanh(field[i]) - m[i];
+      shift[i] = variance(field[i]) - c[i];
+    }
   };
 
-  /* D^(1/2) (Lambda - J) D^(1/2), with what moves V in TAP. */
-  const stiffness = ({ V, field }) => {
-    const root = field.map((value) => Math.sqrt(variance(value)));
-    return matrix((i, j) => {
-      const moved = name === "tap" ? -2 * squares[i][j] * m[i] * m[j] : 0;
-      return Number(i === j) + root[i] * root[j] * ((i === j ? V[i] : 0) + moved - J[i][j]);
-    });
+  /* The ends of D^(1/2) (Lambda - J) D^(1/2), with what moves V in TAP. */
+  const stiffness = () => {
+    for (let i = 0; i < SPINS; i += 1) root[i] = Math.sqrt(variance(field[i]));
+    for (let i = 0; i < SPINS; i += 1) {
+      for (let j = 0; j < SPINS; j += 1) {
+        const moved = tap ? -2 * squares[i][j] * m[i] * m[j] : 0;
+        FORM[i][j] = Number(i === j) + root[i] * root[j] * ((i === j ? V[i] : 0) + moved - J[i][j]);
+      }
+    }
+    return extremes(FORM);
   };
 
   for (let step = 0; step < MOST_STEPS; step += 1) {
-    const now = local(), state = name === "adaptive" ? [...m, ...c] : m;
-    const image = now.field.map(Math.tanh).concat(name === "adaptive" ? now.field.map(variance) : []);
-    const error = image.map((value, i) => value - state[i]), left = sizes(error), size = sizes(state);
-    if (left.every((value, part) => value <= TOLERANCE * Math.max(alone[part], size[part]))) {
-      best = now;
-      break;
+    look();
+    const settled = largest(error) <= TOLERANCE * Math.max(alone[0], largest(m));
+    if (settled && (!adaptive || largest(shift) <= TOLERANCE * Math.max(alone[1], largest(c)))) {
+      return { m: [...m], V: sum(V) / SPINS, stability: stiffness()[0] };
     }
-    const [least, most] = extremes(stiffness(now)), top = Math.max(most, 1e-3);
-    const length = Math.min(1, 2 / (top + Math.max(least, 0, 0.1 * top)));
-    m = m.map((value, i) => value + length * error[i]);
-    if (name === "adaptive") c = c.map((value, i) => value + length * error[SPINS + i]);
+    const [least, most] = stiffness(), top = Math.max(most, 1e-3), length = Math.min(1, 2 / (top + Math.max(least, 0, 0.1 * top)));
+    for (let i = 0; i < SPINS; i += 1) {
+      m[i] += length * error[i];
+      c[i] += adaptive ? length * shift[i] : 0;
+    }
   }
-  if (!best) return { m: [], V: -1, stability: -1 };
-  return { m, V: sum(best.V) / SPINS, stability: extremes(stiffness(best))[0] };
+  return { m: [], V: -1, stability: -1 };
 }
 
 /* The share of triangles whose couplings cannot all be satisfied. */
@@ -307,10 +341,10 @@ const NAMES = ["strength", "kind", "seed", "fields"];
 /* The mark of a theory: a triangle, a square, a dot. */
 function mark(name, x, y, size = 5) {
   const kind = `theory ${name}`, side = 2 * size;
-  if (name === "adaptive") return kit.svg("circle", { class: kind, cx: x, cy: y, r: size + 0.5 });
-  const square = `M${x - size} ${y - size}h${side}v${side}h${-side}z`;
+  if (name === "adaptive") return kit.shape("circle", { class: kind, cx: x, cy: y, r: size + 0.5 });
+  const box = `M${x - size} ${y - size}h${side}v${side}h${-side}z`;
   const tip = `M${x} ${y - size}l${size} ${0.9 * side}h${-side}z`;
-  return kit.svg("path", { class: kind, d: name === "tap" ? square : tip });
+  return kit.shape("path", { class: kind, d: name === "tap" ? box : tip });
 }
 
 function render({ model, el }) {
@@ -326,8 +360,10 @@ function render({ model, el }) {
   const names = Object.keys(THEORIES), rows = { ...THEORIES, line: "Distance to the line", frustrated: "Frustrated triangles" };
   for (const [name, words] of Object.entries(rows)) {
     rows[name] = kit.reading(words);
-    const sign = () => kit.svg("svg", { "aria-hidden": "true", class: name }, mark(name, 6.5, 6.5));
-    if (THEORIES[name]) rows[name].element.firstChild.prepend(sign());
+    if (!THEORIES[name]) continue;
+    const sign = kit.svg("svg", { "aria-hidden": "true", class: name });
+    kit.fill(sign, [mark(name, 6.5, 6.5)]);
+    rows[name].element.firstChild.prepend(sign);
   }
   const side = kit.html("div", {}, web, kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)));
   const strength = kit.slider({
@@ -379,50 +415,44 @@ function render({ model, el }) {
 
   // What the figure shows
 
-  const text = (kind, x, y, words, anchor = "middle") => kit.svg("text", { class: kind, x, y, "text-anchor": anchor }, words);
-  const rect = (kind, x, y, width, height) => kit.svg("rect", { class: kind, x, y, width, height });
+  const text = (kind, x, y, words, anchor = "middle") => kit.shape("text", { class: kind, x, y, "text-anchor": anchor }, words);
+  const rect = (kind, x, y, width, height) => kit.shape("rect", { class: kind, x, y, width, height });
 
   function column(i, now) {
     const { toX, toY } = frame, x = toX(i + 1), wide = toX(2) - toX(1), bar = 0.72 * wide, m = readout.exact[i];
     const middle = LANE + PLOT.lane / 2, end = middle - (now.fields[i] / MOST_FIELD) * (PLOT.lane / 2);
-    columns[i].style = `left: ${x - wide / 2}px; top: ${LANE}px; width: ${wide}px; height: ${PLOT.lane}px`;
+    const style = `left: ${x - wide / 2}px; top: ${LANE}px; width: ${wide}px; height: ${PLOT.lane}px`;
+    if (columns[i].getAttribute("style") !== style) columns[i].setAttribute("style", style);
     columns[i].setAttribute("aria-valuenow", now.fields[i].toFixed(2));
     columns[i].setAttribute("aria-valuetext", `${kit.numeral(now.fields[i])}, exact magnetisation ${kit.numeral(m)}`);
     return [
       rect("exact", x - bar / 2, Math.min(toY(m), toY(0)), bar, Math.abs(toY(m) - toY(0))),
-      ...names.flatMap((name, k) => readout[name].slice(i, i + 1).map((value) =>
-        mark(name, x + (k - 1) * Math.min(0.28 * wide, 12), toY(value), Math.min(5, 0.15 * wide)))),
+      kit.shape("g", {}, ...names.flatMap((name, k) => readout[name].slice(i, i + 1).map((value) =>
+        mark(name, x + (k - 1) * Math.min(0.28 * wide, 12), toY(value), Math.min(5, 0.15 * wide))))),
       text("", x, PLOT.top + PLOT.height + 16, String(i + 1)),
       rect("lane", x - bar / 2, LANE, bar, PLOT.lane),
-      kit.svg("line", { class: "field", x1: x, x2: x, y1: middle, y2: end }),
-      kit.svg("circle", { class: "knob", cx: x, cy: end, r: Math.min(7, bar / 2) }),
+      kit.shape("line", { class: "field", x1: x, x2: x, y1: middle, y2: end }),
+      kit.shape("circle", { class: "knob", cx: x, cy: end, r: Math.min(7, bar / 2) }),
     ];
   }
 
-  /* Spins on a circle: lines for the couplings, wider for stronger ones; filled to the height of the mean. Lines and circles stay
-     while couplings and width do. */
-  let [woven, halves] = ["", []];
-  function draw_web(now, wide) {
+  /* Spins on a circle: lines for the couplings, wider for stronger ones; filled to the height of the mean. */
+  function web_of(now, wide) {
     const way = SITES.map((i) => [Math.sin((2 * Math.PI * i) / SPINS), -Math.cos((2 * Math.PI * i) / SPINS)]);
     const place = (i, radius) => [wide / 2 + radius * way[i][0], CIRCLE / 2 + radius * way[i][1]];
-    const at = SITES.map((i) => place(i, CIRCLE / 2 - 24)), key = `${now.kind} ${now.seed} ${wide}`;
-    if (key !== woven) {
-      woven = key;
-      const J = couplings(now.kind, now.seed);
-      const lines = SITES.flatMap((i) => SITES.slice(i + 1).filter((j) => J[i][j]).map((j) => kit.svg("line", {
-        class: J[i][j] > 0 ? "agree" : "differ", "stroke-width": 5 * Math.abs(J[i][j]),
-        x1: at[i][0], y1: at[i][1], x2: at[j][0], y2: at[j][1], opacity: 0.75,
-      })));
-      halves = SITES.map(() => kit.svg("path", { class: "half" }));
-      web.replaceChildren(...lines, ...at.flatMap(([x, y], i) => {
-        const number = place(i, CIRCLE / 2 - 7);
-        return [kit.svg("circle", { cx: x, cy: y, r: 9, class: "spin", fill: "var(--ground)" }), halves[i], text("", number[0], number[1] + 4, String(i + 1))];
-      }));
-    }
-    at.forEach(([x, y], i) => {
-      const angle = Math.PI * (readout.exact[i] + 1) / 2, [dx, dy] = [9 * Math.sin(angle), 9 * Math.cos(angle)];
-      halves[i].setAttribute("d", `M${x - dx} ${y + dy}A9 9 0 ${Number(dy < 0)} 0 ${x + dx} ${y + dy}z`);
-    });
+    const at = SITES.map((i) => place(i, CIRCLE / 2 - 24)), J = couplings(now.kind, now.seed);
+    const lines = SITES.flatMap((i) => SITES.slice(i + 1).filter((j) => J[i][j]).map((j) => kit.shape("line", {
+      class: J[i][j] > 0 ? "agree" : "differ", "stroke-width": 5 * Math.abs(J[i][j]),
+      x1: at[i][0], y1: at[i][1], x2: at[j][0], y2: at[j][1], opacity: 0.75,
+    })));
+    return [kit.shape("g", {}, ...lines), ...at.flatMap(([x, y], i) => {
+      const angle = Math.PI * (readout.exact[i] + 1) / 2, [dx, dy] = [9 * Math.sin(angle), 9 * Math.cos(angle)], number = place(i, CIRCLE / 2 - 7);
+      return [
+        kit.shape("circle", { cx: x, cy: y, r: 9, class: "spin", fill: "var(--ground)" }),
+        kit.shape("path", { class: "half", d: `M${x - dx} ${y + dy}A9 9 0 ${Number(dy < 0)} 0 ${x + dx} ${y + dy}z` }),
+        text("", number[0], number[1] + 4, String(i + 1)),
+      ];
+    })];
   }
 
   function draw(arriving) {
@@ -430,17 +460,17 @@ function render({ model, el }) {
     readout = measure(now);
     if (width > 0) {
       frame = kit.plot({
-        left: PLOT.left, top: PLOT.top, width: width - PLOT.left - PLOT.right, height: PLOT.height, title: "magnetisation",
+        make: kit.shape, left: PLOT.left, top: PLOT.top, width: width - PLOT.left - PLOT.right, height: PLOT.height, title: "magnetisation",
         x: { from: 0.5, to: SPINS + 0.5, ticks: [] }, y: { from: -1, to: 1, ticks: [-1, -0.5, 0, 0.5, 1] },
       });
-      picture.replaceChildren(
+      kit.fill(picture, [
         ...frame.axes(),
         text("name", 0, LANE - 10, "field", "start"),
         ...[MOST_FIELD, 0, -MOST_FIELD].map((value, i) =>
           text("", PLOT.left - 5, LANE + 4 + (i * PLOT.lane) / 2, kit.numeral(value, value ? 1 : 0), "end")),
         ...SITES.flatMap((i) => column(i, now)),
-      );
-      draw_web(now, wide);
+      ]);
+      kit.fill(web, web_of(now, wide));
     }
     tell(now);
     tasks.judge(now, readout);

@@ -19,85 +19,38 @@ export function couplings({ kind, causal }, n) {
   });
 }
 
+function dot(a, b) {
+  let sum = 0;
+  for (let j = 0; j < a.length; j += 1) sum += a[j] * b[j];
+  return sum;
+}
+
 /* Three films with one noise, frame by frame: from all up, from all down, and up and down in turn. */
 function filmed({ beta, seed, ...kind }) {
   const J = couplings(kind, SPINS).map((row) => Float64Array.from(row)), { uniform } = kit.generator(seed);
   const films = [(i) => 1, (i) => -1, (i) => (i % 2 ? -1 : 1)].map((begin) => [Float64Array.from({ length: SPINS }, (_, i) => begin(i))]);
   for (let t = 0; t < FRAMES; t += 1) {
-    for (const film of films) film.push(new Float64Array(SPINS));
+    const before = films.map((film) => film[t]), after = films.map(() => new Float64Array(SPINS));
     for (let i = 0; i < SPINS; i += 1) {
-      const noise = uniform(), row = J[i];
-      for (const film of films) {
-        const before = film[t];
-        let h = 0;
-        for (let j = 0; j < SPINS; j += 1) h += row[j] * before[j];
-        film[t + 1][i] = noise < 1 / (1 + Math.exp(-2 * beta * h)) ? 1 : -1;
-      }
+      const noise = uniform();
+      for (let k = 0; k < films.length; k += 1) after[k][i] = noise < 1 / (1 + Math.exp(-2 * beta * dot(J[i], before[k]))) ? 1 : -1;
     }
+    films.forEach((film, k) => film.push(after[k]));
   }
   return films;
 }
 
-/* Chances of all moves of the first eight: a row is built up spin by spin, each doubling it. */
-function moves(J, beta) {
-  const P = new Float64Array(STATES * STATES);
-  for (let s = 0; s < STATES; s += 1) {
-    const row = s * STATES;
-    P[row] = 1;
-    for (let i = 0, size = 1; i < FIRST; i += 1, size *= 2) {
-      let h = 0;
-      for (let j = 0; j < FIRST; j += 1) h += (s >> j) & 1 ? J[i][j] : -J[i][j];
-      const chance = 1 / (1 + Math.exp(-2 * beta * h));
-      for (let k = 0; k < size; k += 1) {
-        P[row + size + k] = P[row + k] * chance;
-        P[row + k] *= 1 - chance;
-      }
-    }
-  }
-  return P;
-}
-
-/* The stationary law. Without a drive a state is as likely as its opposite, so that pairs of them are states enough; these are
-   taken out one after another without a subtraction (Grassmann, Taksar and Heyman). */
-function stationary(P) {
-  const pairs = new Float64Array(HALF * HALF);
-  for (let a = 0; a < HALF; a += 1) for (let b = 0; b < HALF; b += 1) {
-    pairs[a * HALF + b] = P[a * STATES + b] + P[a * STATES + STATES - 1 - b];
-  }
-  for (let n = HALF - 1; n > 0; n -= 1) {
-    const last = n * HALF;
-    let out = 0;
-    for (let j = 0; j < n; j += 1) out += pairs[last + j];
-    for (let i = 0; i < n; i += 1) {
-      const row = i * HALF, part = (pairs[row + n] /= out);
-      if (part > 0) for (let j = 0; j < n; j += 1) pairs[row + j] += part * pairs[last + j];
-    }
-  }
-  const law = new Float64Array(HALF);
-  law[0] = 1;
-  let total = 1;
-  for (let n = 1; n < HALF; n += 1) {
-    for (let i = 0; i < n; i += 1) law[n] += law[i] * pairs[i * HALF + n];
-    total += law[n];
-  }
-  return Float64Array.from({ length: STATES }, (_, s) => law[s < HALF ? s : STATES - 1 - s] / total / 2);
-}
-
-/* The distance of the law from the stationary one, step by step from all up. */
+/* The distance of the law from the stationary one, step by step from all up: without a drive its even and its odd part move apart. */
 function forgotten(J, beta) {
-  const P = moves(J, beta), rest = stationary(P), found = [];
-  let law = new Float64Array(STATES);
-  law[STATES - 1] = 1;
+  const P = driven.moves(driven.fields(J, beta), FIRST, HALF), parts = [1, -1].map((sign) => driven.halved(P, STATES, sign));
+  const [together, against] = parts.map((part) => driven.rowsOf(part, HALF)), rest = driven.stationary(parts[0].slice(), HALF), found = [];
+  let even = new Float64Array(HALF), odd = new Float64Array(HALF);
+  [even[0], odd[0]] = [1, -1]; // all up is the opposite of state 0, all down
   for (let t = 0; t <= FRAMES; t += 1) {
     let gap = 0;
-    for (let s = 0; s < STATES; s += 1) gap += Math.abs(law[s] - rest[s]);
-    found.push(gap / 2);
-    const next = new Float64Array(STATES);
-    for (let s = 0; s < STATES; s += 1) {
-      const part = law[s], row = s * STATES;
-      if (part > 1e-18) for (let k = 0; k < STATES; k += 1) next[k] += part * P[row + k];
-    }
-    law = next;
+    for (let s = 0; s < HALF; s += 1) gap += Math.abs(even[s] + odd[s] - rest[s]) + Math.abs(even[s] - odd[s] - rest[s]);
+    found.push(gap / 4);
+    [even, odd] = [driven.step(even, together), driven.step(odd, against)];
   }
   return found;
 }
@@ -133,7 +86,11 @@ function solve({ beta, kind, causal }) {
   return solved;
 }
 
-const share = (a, b) => a.reduce((sum, spin, i) => sum + (spin !== b[i]), 0) / SPINS;
+function share(a, b) {
+  let differ = 0;
+  for (let i = 0; i < SPINS; i += 1) differ += Number(a[i] !== b[i]);
+  return differ / SPINS;
+}
 
 /* Every number that the figure shows; see the readout in Python. `films` is for drawing. */
 function look(now) {
@@ -228,9 +185,9 @@ function render({ model, el }) {
     return shown.flatMap(([name, colour, holds], k) => {
       const top = STRIP.top + k * (SPINS * STRIP.row + STRIP.gap);
       return [
-        kit.svg("rect", { class: "still", x: 0, y: top, width, height: SPINS * STRIP.row }),
-        kit.svg("path", { class: colour, d: cells(a, holds, width, top, seen) }),
-        kit.svg("text", { class: "word", x: 0, y: top - 6 }, name),
+        kit.shape("rect", { class: "still", x: 0, y: top, width, height: SPINS * STRIP.row }),
+        kit.shape("path", { class: colour, d: cells(a, holds, width, top, seen) }),
+        kit.shape("text", { class: "word", x: 0, y: top - 6 }, name),
       ];
     });
   }
@@ -238,7 +195,7 @@ function render({ model, el }) {
   /* The share of spins that differ and the distance of the law, frame by frame; for independent couplings the damage of many spins. */
   function memories(now, width) {
     const plot = kit.plot({
-      left: CHART.left, top: CHART.top, width: width - CHART.left - CHART.right, height: CHART.height, title: "what is left of the start",
+      make: kit.shape, left: CHART.left, top: CHART.top, width: width - CHART.left - CHART.right, height: CHART.height, title: "what is left of the start",
       x: { from: 0, to: FRAMES, ticks: [0, 10, 20, 30, 40], label: "steps" }, y: { from: 0, to: 1, ticks: [0, 0.5, 1] },
     });
     const many = now.kind === "independent" && !now.causal, d = readout.damage;
@@ -271,8 +228,8 @@ function render({ model, el }) {
     const now = kit.read(model, NAMES), [wide, below] = [picture, growth].map((part) => part.clientWidth); // asked before anything changes
     const seen = look(now);
     readout = seen.readout;
-    if (wide > 0) film.replaceChildren(...strips(seen.films, wide, arriving.reel ?? 1));
-    if (below > 0) growth.replaceChildren(...memories(now, below));
+    if (wide > 0) kit.fill(film, strips(seen.films, wide, arriving.reel ?? 1));
+    if (below > 0) kit.fill(growth, memories(now, below));
     tell(now);
     tasks.judge(now, readout);
   }

@@ -43,6 +43,7 @@ class TwoFilms(LiveFigure):
     (-1, True)
     """
 
+    shared: ClassVar[tuple[str, ...]] = ("driven_spins",)
     constants: ClassVar[dict[str, Any]] = {
         "SPINS": SPINS,
         "FRAMES": FRAMES,
@@ -160,5 +161,5 @@ def _cells(cells: Tensor, wide: float, tall: float, top: int) -> str:
         edges = [t for t in range(FRAMES + 2) if (t <= FRAMES and row[t]) != (t > 0 and row[t - 1])]
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
             left, across = 44 + wide * begin, wide * (end - begin)
-            parts.append(f"M{left:.1f} {top + tall * i:.1f}h{across:.1f}v{tall:.2f}H{left:.1f}z")
+            parts.append(f"M{left:g} {top + tall * i:.1f}h{across:g}v{tall:g}H{left:g}z")
     return "".join(parts)
