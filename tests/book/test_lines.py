@@ -9,7 +9,7 @@ import course
 import matplotlib as mpl
 import pytest
 import reading
-from bs4 import NavigableString
+from bs4 import NavigableString, Tag
 from helpers.built_book import NOTEBOOKS, ROOT, parsed
 from PIL import Image
 
@@ -18,6 +18,7 @@ WIDE = 88  # characters in a line of code
 LEAST = 8  # of them, in the height of a letter's line
 STYLE = mpl.rc_params_from_file(ROOT / "attnlib/course/plots.mplstyle", use_default_template=False)
 TYPE = min(size for name, size in STYLE.items() if name.endswith("size") and "marker" not in name and isinstance(size, float))
+SILENT = ("pre", "code", "script", "style", "svg")
 CHAPTERS = [f"{source}.html" for source in NOTEBOOKS]
 every_chapter = pytest.mark.parametrize("path", CHAPTERS)
 
@@ -79,11 +80,15 @@ def test_what_is_printed_wraps_or_shrinks(printed, kind):
 
 def texts(html):
     """What a page says outside code, formulas, scripts and live figures."""
-    for text in html.select_one("article").find_all(string=True):
-        inside = [parent.name for parent in text.parents]
-        formula = text.find_parent(class_="math") or text.find_parent(attrs={"data-live": True})
-        if type(text) is NavigableString and not formula and not {"pre", "code", "script", "style", "svg"} & {*inside}:
-            yield str(text)
+    return [*said_in(html.select_one("article"))]
+
+
+def said_in(tag):
+    for part in tag.children:
+        if type(part) is NavigableString:
+            yield str(part)
+        elif isinstance(part, Tag) and part.name not in SILENT and "math" not in part.get("class", ()):
+            yield from said_in(part) if "data-live" not in part.attrs else ()
 
 
 @pytest.mark.parametrize("path", [*CHAPTERS, "book/claims.html", "book/summary.html", "book/errata.html", "book/index.html"])

@@ -265,6 +265,7 @@ def test_a_page_with_a_live_figure_has_sentences_that_set_it(page):
     assert len({(one.page, one.words) for one in found}) == len(found)
 
 
+@pytest.mark.sweep(1 / 2)
 @pytest.mark.parametrize("one", sentences.sentences())
 def test_it_leads_where_it_says(one: Sentence):
     """The figure is on the page, has these traits, takes these values; and the paragraph says what is seen there."""

@@ -261,7 +261,7 @@ def graded(keeper, inbox, name):
     return next(grade.grade(Exam(FIRST, 7), [Submission(name, inbox / "submissions" / f"{name}.ipynb")], [keeper]))
 
 
-@pytest.mark.sweep(1 / 20)
+@pytest.mark.sweep(1 / 40)
 @pytest.mark.parametrize("name", HANDED)
 def test_outcome_is_the_same_in_each_cage(room, inbox, name):
     """Status, points and note, within the limit of the wall; and nothing of it goes on."""

@@ -52,7 +52,7 @@ def pictures(cells):
 
 
 @pytest.mark.slow
-@pytest.mark.sweep(1 / 6)
+@pytest.mark.sweep(1 / 12)
 @pytest.mark.parametrize("master", MASTERS.values(), ids=MASTERS)
 def test_runs_unsolved_and_solved(master, tmp_path, settings):
     unsolved, solved = ran(master, tmp_path, settings)

@@ -1,7 +1,7 @@
 """Three tiers of tests, and what a run says at its end. A plugin of pytest, loaded by the conftest at the root.
 
 - ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``; of what tests the course and not the
-  library a fifth, and of many cases of one test a quarter.
+  library a tenth, and of many cases of one test an eighth.
 - ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; of a file's tests marked ``some`` a sample, of
   a folder's marked ``slow`` an eighth, unless files or folders are named; nothing marked ``whole``.
 - ``--tier all``: everything, and that executing a page again changes no byte.
@@ -27,7 +27,7 @@ BUDGETS = {"check": 90, "test": 600}
 
 MARKS = (
     "slow: takes a second or more; left out of make check, of a folder's make test runs an eighth, make test-all all",
-    "sweep(share): many cases of one kind; make test runs this share of them, make check a quarter of that, make test-all all",
+    "sweep(share): many cases of one kind; make test runs this share of them, make check an eighth of that, make test-all all",
     "some(share): several tests of a file; make test runs this share of those that bear it, make test-all all",
     "whole: runs in make test-all only",
     "double: says something that holds in double precision only",
@@ -35,8 +35,8 @@ MARKS = (
 )
 SLOW = 1 / 8
 """How many of a folder's slow tests ``make test`` runs."""
-COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 6
-"""Folders of which ``make check`` runs a fifth of each file; and how many cases of one test it runs at least."""
+COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 4
+"""Folders of which ``make check`` runs a tenth of each file; and how many cases of one test it runs at least."""
 REASONS = {
     "some": "tests of one kind",
     "slow": "slow tests",
@@ -83,7 +83,7 @@ def left_out(items: list[pytest.Item], tier: str, named: bool = False) -> dict[p
             out[item] = "pages, book, browser and slow tests"
         elif sweep and tier != "all":
             name = f"sweep {getattr(item, 'originalname', item.name)}"
-            samples[name, item.path, sweep.args[0] / (4 if tier == "check" else 1)].append(item)
+            samples[name, item.path, sweep.args[0] / (8 if tier == "check" else 1)].append(item)
         elif some and tier == "test" and not named:
             samples["some", item.path, some.args[0]].append(item)
         elif slow and not dear and tier == "test" and not named:
@@ -91,9 +91,9 @@ def left_out(items: list[pytest.Item], tier: str, named: bool = False) -> dict[p
         elif tier == "check" and not named:
             folder = next((part for part in item.nodeid.split("::")[0].split("/")[-2::-1] if part in FOLDERS), "")
             if folder in COURSE:
-                samples["course", item.path, 1 / 5].append(item)
+                samples["course", item.path, 1 / 10].append(item)
             elif folder not in ("house", "book"):
-                samples[f"case {getattr(item, 'originalname', item.name)}", item.path, 1 / 4].append(item)
+                samples[f"case {getattr(item, 'originalname', item.name)}", item.path, 1 / 8].append(item)
     for (kind, _, share), cases in samples.items():
         cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
         kept = max(ceil(share * len(cases)), FEW if kind.startswith("case ") else 1)

@@ -78,14 +78,14 @@ def test_an_eighth_of_a_folders_slow_tests_stands_for_all_unless_their_file_is_n
 
 
 @pytest.mark.slow
-def test_what_is_checked_while_one_works_is_a_fifth_of_the_course_and_a_quarter_of_many_cases(asked, tmp_path):
+def test_what_is_checked_while_one_works_is_a_tenth_of_the_course_and_an_eighth_of_many_cases(asked, tmp_path):
     few = "".join(f"def test_{name}(): pass\n" for name in "abcdefgh")
     many = "import pytest\n\n@pytest.mark.parametrize('n', range(40))\ndef test_number(n): pass\n"
     (tmp_path / "tests" / "softmax").mkdir()
     (tmp_path / "tests" / "live" / "test_lab.py").write_text(few)
     (tmp_path / "tests" / "softmax" / "test_weights.py").write_text(many + few)
     said = next(line for line in asked("--tier", "check") if "Covered" in line)
-    assert said == "Covered in the tier check: 20 tests; left out: 30 cases of one test, 6 tests of the course."
+    assert said == "Covered in the tier check: 14 tests; left out: 35 cases of one test, 7 tests of the course."
     assert any(
         "Covered in the tier check: 48 tests; left out: nothing." in line for line in asked("--tier", "check", "tests/softmax")
     )
