@@ -15,13 +15,14 @@ ROWS = 56  # of rows without columns: longer ones are sentences
 SHORT = 30  # of a shape or a call, which stays in one piece
 _UNIT = re.compile(r" (?=%)|(?<=\d) (?=(?:±|×|°|ms|s|kB|MB|GB)(?!\w))|(?<=[±×]) (?=\d)")
 _EQUAL = re.compile(r"(?<=\b\w) ([=≈<>≤≥]) (?=[\d−])")
+_PRODUCT = re.compile(r"\bβ (?=g\b)")
 _TABLE = re.compile(r"\S {2,}\S|^ +\[", re.MULTILINE)
 _AS_IS = nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | nodes.raw | nodes.comment
 
 
 def kept(text: str) -> str:
-    """The text with spaces that end no line before a unit, around the sign of an error, and in what a letter is equal to."""
-    return _EQUAL.sub("\u00a0\\1\u00a0", _UNIT.sub("\u00a0", text))
+    """The text with spaces that end no line before a unit, around the sign of an error, and in what a letter or a product is equal to."""
+    return _PRODUCT.sub("β\u00a0", _EQUAL.sub("\u00a0\\1\u00a0", _UNIT.sub("\u00a0", text)))
 
 
 def keep(app: Any, doctree: nodes.document) -> None:

@@ -246,7 +246,10 @@
     if (table.closest(lists)) continue;
     const columns = [...table.querySelectorAll("thead th")].map((head) => head.textContent.replace(/\\[()]/g, "").trim()); // formulas as they are typed
     table.classList.add("cards");
-    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => columns[i] && (cell.dataset.column = columns[i]));
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => {
+      if (!cell.textContent.trim()) cell.classList.add("nothing");
+      else if (columns[i]) cell.dataset.column = columns[i];
+    });
   }
 
   // A link to something inside a fold opens it; not every browser does so by itself. It is gone to when nothing moves any more.
