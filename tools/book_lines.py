@@ -21,7 +21,7 @@ _AS_IS = nodes.literal | nodes.literal_block | nodes.math | nodes.math_block | n
 
 
 def kept(text: str) -> str:
-    """The text with spaces that end no line before a unit, around the sign of an error, and in what a letter or a product is equal to."""
+    """The text with spaces that end no line before a unit, around the sign of an error, and in what a letter is equal to."""
     return _PRODUCT.sub("β\u00a0", _EQUAL.sub("\u00a0\\1\u00a0", _UNIT.sub("\u00a0", text)))
 
 

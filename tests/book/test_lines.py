@@ -59,7 +59,8 @@ def test_a_picture_of_two_panels_side_by_side_could_not():
     ("4 ± 2 %, 20 ms a step", "4\u00a0±\u00a02\u00a0%, 20\u00a0ms a step"),
     ("2 × 10", "2\u00a0×\u00a010"),
     ("3 steps, 5 spins; a % b", "3 steps, 5 spins; a\u00a0% b"),
-    ("at β = 2, β g = 0.75 and z ≤ −1; beta = 2", "at β\u00a0=\u00a02, β\u00a0g\u00a0=\u00a00.75 and z\u00a0≤\u00a0−1; beta = 2"),
+    ("at β = 2 and z ≤ −1; beta = 2", "at β\u00a0=\u00a02 and z\u00a0≤\u00a0−1; beta = 2"),
+    ("at β g = 0.75 all", "at β\u00a0g\u00a0=\u00a00.75 all"),
 ])  # fmt: skip
 def test_a_number_keeps_its_unit_and_a_letter_what_it_is_equal_to(written, kept):
     assert book_lines.kept(written) == kept
