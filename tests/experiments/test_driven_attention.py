@@ -28,6 +28,9 @@ def test_the_record_is_complete_and_what_the_script_asks_for():
     places = [(row["symmetry"], row["strength"]) for row in RECORD["closures"]]
     assert places == [(eta, g) for eta in script.SETTINGS["symmetries"] for g in script.SETTINGS["strengths"]]
     assert all(len(row[name]) == 5 for row in RECORD["closures"] for name in script.CLOSURES)
+    assert all(set(row["rested"]) == set(script.CLOSURES) for row in RECORD["closures"])
+    heads = [run for task in ("digits", "recall", "random") for run in RECORD["heads"][task]]
+    assert all(run["rested"][name] == 1 for run in heads for name in script.CLOSURES)  # nothing is read on its way
     few = script.SETTINGS["few"]
     for spread in few["spreads"]:
         found = RECORD["softmax"][str(spread)]
