@@ -16,7 +16,6 @@ The file is written after each network. What was predicted stands in ``predictio
 driven".
 """
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,9 @@ import torch
 from specimen_arrows import arrow_of
 from specimen_films import films_of
 from specimen_norms import norms_under
+from specimen_records import record
 
-from attnlib.course.models.specimens import NETWORKS, specimen
+from attnlib.course.models.specimens import specimen
 
 TITLE = "Transformers that learn the language of joinings, as driven systems"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "driven_specimens.json"
@@ -89,21 +89,8 @@ def driven(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> d
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, and put on what has not been."""
-    parser = records.command(__doc__.splitlines()[0], "tiny networks, few strings, films and steps")
-    parser.add_argument("--weights", type=Path, metavar="FOLDER", required=True, help="where specimens.py has put its networks")
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    settings = QUICK if options.quick else SETTINGS
-    target = options.output or (None if options.quick else RESULTS)
-    runs = records.earlier(target, settings).get("runs", [])
-    head = records.head("driven_specimens", TITLE, arguments, options.quick, records.versions("attnlib", "torch"))
-    for seed in range(1, settings["seeds"] + 1):
-        for network in NETWORKS:
-            known = any((one["network"], one["seed"]) == (network, seed) for one in runs)
-            if not known and (options.weights / f"{network}-{seed}.pt").exists():
-                runs.append(driven(network, seed, options.weights, settings))
-                print(network, seed, file=sys.stderr, flush=True)
-                records.write(head | {"settings": settings, "runs": runs}, target)
+    said = TITLE, __doc__.splitlines()[0], "tiny networks, few strings, films and steps"
+    record(driven, RESULTS, said, (SETTINGS, QUICK), arguments)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ The file is written after each network. What was predicted stands in ``predictio
 import dataclasses
 import itertools
 import math
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,12 @@ from typing import Any
 import records
 import specimens
 import torch
+from specimen_records import record
 from torch import Tensor
 
 from attnlib.course.models import interventions
 from attnlib.course.models.interventions import Watched, watched
-from attnlib.course.models.specimens import NETWORKS, mapped, rows_of, specimen
+from attnlib.course.models.specimens import mapped, rows_of, specimen
 from attnlib.solve import fixed_point
 from attnlib.transformer import Examination, LanguageModel, examine, lyapunov_exponent, thermometer
 
@@ -223,21 +223,8 @@ def examined(network: str, seed: int, folder: Path, settings: dict[str, Any]) ->
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, and examine what has not been."""
-    parser = records.command(__doc__.splitlines()[0], "tiny networks, few strings")
-    parser.add_argument("--weights", type=Path, metavar="FOLDER", required=True, help="where specimens.py has put its networks")
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    settings = QUICK if options.quick else SETTINGS
-    target = options.output or (None if options.quick else RESULTS)
-    runs = records.earlier(target, settings).get("runs", [])
-    head = records.head("examinations", TITLE, arguments, options.quick, records.versions("attnlib", "torch"))
-    for seed in range(1, settings["seeds"] + 1):
-        for network in NETWORKS:
-            known = any((one["network"], one["seed"]) == (network, seed) for one in runs)
-            if not known and (options.weights / f"{network}-{seed}.pt").exists():
-                runs.append(examined(network, seed, options.weights, settings))
-                print(network, seed, runs[-1]["loss"], runs[-1]["mapper"], file=sys.stderr, flush=True)
-                records.write(head | {"settings": settings, "runs": runs}, target)
+    said = TITLE, __doc__.splitlines()[0], "tiny networks, few strings"
+    record(examined, RESULTS, said, (SETTINGS, QUICK), arguments)
 
 
 if __name__ == "__main__":

@@ -18,15 +18,15 @@ from attnlib.transformer import LanguageModel, arrow_estimate, examine
 
 def couplings(model: LanguageModel, asked: Asked, *, even: bool = False) -> Tensor:
     """Weights of heads, by step: ``[steps, count, heads, n, n]``, zero at filling; ``even``: of scores made symmetric."""
-    states, found = model.states(asked.tokens, asked.real), []
-    for step, x in enumerate(states[:-1]):
+    queries = asked.real[:, None, :, None]
+    if not even:
+        return weights_of(model, asked.tokens, asked.real) * queries
+    found = []
+    for step, x in enumerate(model.states(asked.tokens, asked.real)[:-1]):
         mixer = cast("SoftmaxAttention", model.stack.blocks[0 if model.stack.tied else step].mixer)
         seen = mixer.explain(x, mask=asked.real[:, None])
-        weights = seen.weights
-        if even:
-            visible = asked.real[:, None, None, :].expand(weights.shape)
-            weights = symmetric(seen.scores * mixer.beta, seen.key, visible)
-        found.append(weights * asked.real[:, None, :, None])
+        visible = asked.real[:, None, None, :].expand(seen.scores.shape)
+        found.append(symmetric(seen.scores * mixer.beta, seen.key, visible) * queries)
     return torch.stack(found)
 
 

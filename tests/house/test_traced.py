@@ -1,7 +1,7 @@
 """Compiling and exporting, in an interpreter where attnlib is as users have it: torch cannot trace run-time shape checks.
 
-``make test`` compiles one mixer, the plain one. The other mixers, fixed points, blocks, saddle points, other settings, exports
-and empty rows are for ``make test-all``.
+The first test compiles two mixers, the plain one and that of CONTRIBUTING.md, and a fixed point. The other mixers,
+blocks, saddle points, other settings, exports and empty rows are for ``make test-all``.
 """
 
 import inspect
@@ -25,6 +25,7 @@ CHEAPEST = {
     "DistanceAttention": "TheRecipe",
 }
 """Each mixer of attnlib, and that of CONTRIBUTING.md, with the suite in ``mixers.py`` that compiles in the least time."""
+FIXED_POINT = "test_a_compiled_fixed_point_has_its_derivatives[damped-16-from zero]"
 
 
 def passed(*tests):
@@ -36,9 +37,10 @@ def passed(*tests):
 
 
 @pytest.mark.slow
-def test_a_mixer_compiles():
-    suite = f"Test{CHEAPEST['SoftmaxAttention']}Suite"
-    assert passed(f"traced_mixers.py::{suite}::test_it_compiles_without_a_break[all settings]") == 1
+def test_two_mixers_and_a_solver_compile():
+    suites = [CHEAPEST[name] for name in ("SoftmaxAttention", "DistanceAttention")]
+    mixers = [f"traced_mixers.py::Test{suite}Suite::test_it_compiles_without_a_break[all settings]" for suite in suites]
+    assert passed(*mixers, f"traced_fixed_points.py::{FIXED_POINT}") == 3
 
 
 def test_no_mixer_is_forgotten():

@@ -107,7 +107,7 @@ def test_a_spin_that_sees_nobody_feels_its_drive_alone():
     assert not module(x, mask=mask)[2].any()
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 def test_moments_are_nearer_to_films_of_spins_than_means_alone():
     """At 64 components: naive is a third off, moments by no more than the films are."""
     x, off = 0.3 * normal(8, 64, seed=3), {}
@@ -116,11 +116,11 @@ def test_moments_are_nearer_to_films_of_spins_than_means_alone():
         record = made(64, steps=60, closure=closure, start="zero", beta=0.02, spin_beta=2.0).explain(x)
         if films is None:
             J, drive = record.weights[0].detach(), record.drive[0].detach()
-            films = vector_film(J, drive, beta=2.0, films=1000, steps=1, burn_in=40, generator=torch.Generator().manual_seed(0))
+            films = vector_film(J, drive, beta=2.0, films=4000, steps=1, burn_in=60, generator=torch.Generator().manual_seed(0))
         off[closure] = ((record.m[-1, 0] - films.m).norm() / films.m.norm()).item()
     noise = (films.m_error.norm() / films.m.norm()).item()
     assert off["moments"] < 1.5 * noise  # what is left is the films' own error
-    assert off["naive"] > 4 * noise
+    assert off["naive"] > 8 * noise
 
 
 def test_after_many_steps_it_is_at_rest():

@@ -1,6 +1,7 @@
 """Entropy, participation and the Jacobian's norm; the random energy model against sampling, quadrature and its limits."""
 
 import math
+import sys
 from decimal import Decimal, localcontext
 
 import pytest
@@ -408,3 +409,12 @@ def test_one_score_has_no_spread():
     refuses(lambda: relative_spread(torch.ones(2, 3), mask=torch.tensor([[1, 1, 0], [1, 0, 0]]).bool()), words)
     refuses(lambda: relative_spread(torch.ones(2, 3), mask=torch.zeros(3).bool()), "mask has a row that allows nothing")
     refuses(lambda: relative_spread(torch.ones(3), beta=math.inf), "beta is inf")
+
+
+@pytest.mark.parametrize(("count", "sigma"), [(10**30, 4.0), (10**6, 4.0), (1000, 0.1), (1000, 8.0)])
+def test_a_grid_three_times_as_fine_says_the_same(count, sigma, monkeypatch):
+    """The second moment too: of 1e30 keys at this spread it asks for the finest steps."""
+    rule = sys.modules[random_energy.__module__]
+    coarse = rule._random_energy(count, torch.tensor(sigma, dtype=torch.float64))
+    monkeypatch.setattr(rule, "COARSEST", rule.COARSEST / 3)
+    close(coarse / rule._random_energy(count, torch.tensor(sigma, dtype=torch.float64)), torch.ones(3).double(), atol=1e-11)
