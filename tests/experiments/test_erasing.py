@@ -1,0 +1,47 @@
+"""Parts of a head's map, and networks whose heads write by other maps."""
+
+import erasing
+import pytest
+import torch
+from examinations import Asked
+
+from attnlib.course.models.specimens import specimen
+
+
+def network(name):
+    torch.manual_seed(1)
+    return specimen(name, **erasing.QUICK["sizes"]).eval()
+
+
+def test_parts_add_up_and_share_nothing():
+    maps = torch.randn(3, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    parts = erasing.parts_of(maps)
+    assert torch.allclose(sum(parts.values()), maps)
+    assert torch.linalg.eigvalsh(parts["negative"]).max() < 1e-12
+    assert torch.linalg.eigvalsh(parts["positive"]).min() > -1e-12
+    assert torch.equal(parts["antisymmetric"].mT, -parts["antisymmetric"])
+    assert torch.allclose(sum(part.square().sum() for part in parts.values()), maps.square().sum())
+
+
+@pytest.mark.parametrize("name", ["tied", "untied", "causal"])
+@torch.no_grad()
+def test_heads_that_write_by_their_own_maps_change_nothing_and_by_others_what_they_write(name, unchecked):
+    model, asked = network(name), Asked(name, erasing.QUICK)
+    own = [erasing.maps_of(block.mixer) for block in model.stack.blocks]
+    before = model(asked.tokens, asked.real)
+    with erasing.writing(model, own):
+        assert torch.allclose(model(asked.tokens, asked.real), before, atol=1e-5)
+    with erasing.writing(model, [torch.zeros_like(maps) for maps in own]):
+        silent = model(asked.tokens, asked.real)
+    for block in model.stack.blocks:  # a head whose map out is zero writes nothing
+        torch.nn.init.zeros_(block.mixer.to_out.weight)
+    assert torch.allclose(model(asked.tokens, asked.real), silent, atol=1e-5)
+    assert not torch.allclose(silent, before, atol=1e-3)
+
+
+def test_a_record_of_tiny_networks(tmp_path, unchecked):
+    torch.save(network("untied").state_dict(), tmp_path / "untied-1.pt")
+    found = erasing.erased("untied", 1, tmp_path, erasing.QUICK)
+    assert sum(found["sizes"].values()) == pytest.approx(1, abs=1e-3)
+    assert set(found["loss"]) == set(found["cosine"]) == {"whole", "negative", "half", "positive", "antisymmetric"}
+    assert all(len(curve) == erasing.QUICK["sizes"]["steps"] + 1 for curve in found["cosine"].values())
