@@ -38,16 +38,15 @@ def test_the_mapper_of_each_seed(found):
     assert found.at_mapper("tied", "spread", "before").tolist() == [0.0, 0.0]
 
 
-def test_others_are_the_mean_of_the_row_without_the_mapper(found):
-    """Two heads a step, so that the other is the one."""
-    torch.testing.assert_close(found.at_mapper("tied", "spread", others=True), torch.tensor([1.3, 2.4], dtype=torch.float64))
-
-
-def test_a_driven_network_has_its_mapper_beside_its_grids():
+def test_a_driven_network_has_its_mapper_beside_its_grids(found):
     grids = {"arrow": [[0.1, 0.2, 0.6]], "mapper": {"head": 2, "step": 1}}
-    found = ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [{"network": "tied", "seed": 1, "arrows": grids}]})
-    assert found.at_mapper("tied", "arrow", "arrows").item() == pytest.approx(0.2)
-    assert found.at_mapper("tied", "arrow", "arrows", others=True).item() == pytest.approx(0.35)
+    driven = ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [{"network": "tied", "seed": 1, "arrows": grids}]})
+    assert driven.mappers("tied").tolist() == [[0], [1]]
+    assert found.mappers("tied").tolist() == [[1, 1], [1, 0]]
+    with pytest.raises(ValueError, match="'mapper'; expected one of 'arrow'"):
+        ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [{"network": "a", "seed": 1, "arrows": {"arrow": []}}]}).mappers(
+            "a"
+        )
 
 
 def test_a_record_that_grows_can_be_read_in_part():
@@ -61,11 +60,9 @@ def test_a_record_that_grows_can_be_read_in_part():
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_flags_are_flags(found):
+def test_flags_are_flags():
     with pytest.raises(ValueError, match="partly is"):
         ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [a_run("tied", 1, 1)]}, partly=1)
-    with pytest.raises(ValueError, match="others is"):
-        found.at_mapper("tied", "spread", others=0)
 
 
 def test_nothing_is_nan(found):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attnlib._core.checks import check_flag
@@ -48,21 +48,16 @@ class ExaminedSpecimens:
         """What was measured, by its path in the record, ``[seeds, ...]``; NaN where nothing was. Errors as for the class."""
         return torch.tensor([_numbers(_at(run, path)) for run in self._of(network)], dtype=torch.float64)
 
-    def at_mapper(
-        self, network: str, instrument: str, when: Literal["before", "after", "arrows"] = "after", *, others: bool = False
-    ) -> Float[Tensor, "seeds"]:
-        """What an instrument read at the mapper of each seed, or on average at the ``others`` at its step, ``[seeds]``.
+    def mappers(self, network: str) -> Int[Tensor, "2 seeds"]:
+        """Step and head of the mapper of each seed, counted from 0: places in a grid. Errors as for the class."""
+        found = [run["mapper"] if "mapper" in run else _at(run, ("arrows", "mapper")) for run in self._of(network)]
+        return torch.tensor([[one[name] - 1 for one in found] for name in ("step", "head")])
 
-        Errors as for the class. ``arrows`` is where a driven network's grids are.
-        """
-        check_flag(others=others)
-        found = []
-        for run in self._of(network):
-            grid = torch.tensor(_numbers(_at(run, (when, instrument))), dtype=torch.float64)
-            place = run["mapper"] if "mapper" in run else _at(run, (when, "mapper"))
-            row, head = grid[place["step"] - 1], place["head"] - 1
-            found.append((row.sum() - row[head]) / (len(row) - 1) if others else row[head])
-        return torch.stack(found)
+    def at_mapper(self, network: str, instrument: str, when: Literal["before", "after"] = "after") -> Float[Tensor, "seeds"]:
+        """What an instrument read at the mapper of each seed, ``[seeds]``. Errors as for the class."""
+        grids = [_at(run, (when, instrument)) for run in self._of(network)]
+        places = zip(*self.mappers(network).tolist(), strict=True)
+        return torch.tensor([grid[step][head] for grid, (step, head) in zip(grids, places, strict=True)], dtype=torch.float64)
 
     def _of(self, network: str) -> list[dict[str, Any]]:
         if network not in self._runs:
