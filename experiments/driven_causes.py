@@ -11,8 +11,7 @@ known, to tell causes from what goes with them. Strings, films and noises are as
   ``causal`` also ``unheaded`` and ``unheaded closed``: the first token coupled to nothing, films and the Gaussian at rest;
 - ``norms``: loss as in ``driven_specimens``, at finer shares; and ``matched``, one epsilon for all tokens, which is that of the
   temperature at a token of mean variance, so that the two differ by what tokens differ and by nothing else;
-- ``held``: what fluctuations do to a first half where the weights do not move;
-- ``films``, of ``tied``: the law from two strings again, at one sigma and four times as long.
+- ``held``: what fluctuations do to a first half where the weights do not move.
 
 The file is written after each network.
 """
@@ -22,7 +21,6 @@ from typing import Any
 
 import driven_specimens
 import records
-import specimen_films as films
 import specimen_norms as norms
 import torch
 from examinations import Asked
@@ -40,9 +38,8 @@ SETTINGS: dict[str, Any] = driven_specimens.SETTINGS | {
     "films": 32,
     "frames": 100,
     "rounds": 1000,
-    "long": {"sigma": 0.3, "pairs": 3, "steps": 1200},
 }
-QUICK = driven_specimens.QUICK | {"shares": [0.3], "rounds": 200, "long": {"sigma": 0.3, "pairs": 1, "steps": 8}}
+QUICK = driven_specimens.QUICK | {"shares": [0.3], "rounds": 200}
 
 
 # --- couplings ---
@@ -105,12 +102,6 @@ def curves(model: LanguageModel, asked: Asked, settings: dict[str, Any]) -> dict
 # --- one network ---
 
 
-def law(model: LanguageModel, network: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Films from two strings and their law, when they are long."""
-    long = settings["long"]
-    return films.met(model, network, long["sigma"], settings | long, seed)
-
-
 @torch.no_grad()
 def causes(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Everything about one network."""
@@ -120,7 +111,6 @@ def causes(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> d
     found["norms"] = curves(model, Asked(network, settings), settings)
     few = Asked(network, settings, settings["few"])
     found["held"] = [norms.shaken(model, few, at - 1, settings, seed, held=True) for at in settings["at"]]
-    found["films"] = law(model, network, settings, seed) if network == "tied" else None
     return records.rounded(found, ("seed", "step", "shares"))
 
 
