@@ -8,10 +8,12 @@ import specimen_norms as norms
 import torch
 from examinations import Asked
 
-from attnlib.course.models.specimens import NETWORKS, specimen
+from attnlib.course import recorded
+from attnlib.course.models.specimens import NETWORKS, specimen, trained_specimen
 from attnlib.kinetic import exact_kinetic
 
 SMALL = script.QUICK
+RECORD = recorded("driven_causes")
 
 
 def network(name):
@@ -87,3 +89,42 @@ def test_held_weights_leave_nothing_but_the_noise(unchecked):
     model = specimen("tied", **SMALL["sizes"] | {"dim": 128}).eval()
     found = norms.shaken(model, Asked("tied", SMALL, 3), 0, SMALL | {"draws": 200}, seed=1, held=True)
     assert found["measured"] == pytest.approx(found["told"], rel=0.03)
+
+
+def test_the_committed_record_has_what_the_script_asks_for():
+    assert RECORD["settings"] == script.SETTINGS
+    assert not RECORD["quick"]
+    assert RECORD["command"] == "python experiments/driven_causes.py"
+    places = {(run["network"], run["seed"]) for run in RECORD["runs"]}
+    assert len(places) == len(RECORD["runs"])
+    assert places == {(run["network"], run["seed"]) for run in recorded("driven_specimens")["runs"]}
+    for run in RECORD["runs"]:
+        assert all(len(by_step) == 8 for by_step in run["arrows"].values())
+        assert [one["step"] for one in run["held"]] == script.SETTINGS["at"]
+        assert run["norms"]["shares"] == script.SETTINGS["shares"]
+
+
+def test_both_records_say_the_same_of_the_same():
+    """Arrows from other films, curves where both have a share: epsilons of 0.2 and 0.5."""
+    other = {(run["network"], run["seed"]): run for run in recorded("driven_specimens")["runs"]}
+    for run in RECORD["runs"]:
+        beside = other[run["network"], run["seed"]]
+        arrow = torch.tensor(beside["arrows"]["arrow"]).mean(-1)
+        torch.testing.assert_close(torch.tensor(run["arrows"]["arrow"]), arrow, rtol=0.03, atol=5e-4)
+        for name, share in (("epsilon", 0.2), ("epsilon", 0.5), ("temperature", 0.5)):
+            here = run["norms"][name][run["norms"]["shares"].index(share)]
+            there = beside["norms"][name][beside["norms"]["shares"].index(share)]
+            assert here == pytest.approx(there, rel=1e-2, abs=1e-5)
+
+
+@pytest.mark.whole
+def test_tied_1_changed_again(unchecked):
+    """From the weights that ship, in half precision."""
+    wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))
+    model = trained_specimen(recorded("specimen_weights"))
+    with torch.no_grad():
+        found = script.arrows_under(model, "tied", script.SETTINGS, 1)
+        again = norms.shaken(model, Asked("tied", script.SETTINGS, 12), 0, script.SETTINGS, 1, held=True)
+    for name, by_step in wanted["arrows"].items():
+        assert found[name] == pytest.approx(by_step, rel=0.05), name
+    assert again["measured"] == pytest.approx(wanted["held"][0]["measured"], rel=0.03)
