@@ -49,22 +49,6 @@ def test_a_driven_network_has_its_mapper_beside_its_grids(found):
         )
 
 
-def test_a_record_that_grows_can_be_read_in_part():
-    runs = [a_run("tied", 2, 1), a_run("tied", 1, 2), a_run("causal", 2, 1)]
-    found = ExaminedSpecimens({"settings": {"seeds": 2}, "runs": runs}, partly=True)
-    assert found.networks == ("tied", "causal")
-    assert (found.seeds("tied"), found.seeds("causal")) == ((1, 2), (2,))
-    assert found.read("causal", "loss").tolist() == [0.5]
-    with pytest.raises(ValueError, match="any of its 2 seeds"):
-        ExaminedSpecimens({"settings": {"seeds": 2}, "runs": []}, partly=True)
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_flags_are_flags():
-    with pytest.raises(ValueError, match="partly is"):
-        ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [a_run("tied", 1, 1)]}, partly=1)
-
-
 def test_nothing_is_nan(found):
     assert math.isnan(found.read("tied", "after", "states", 0, "change")[0])
     assert found.read("tied", "after", "states", 1, "change").tolist() == [0.5, 0.5]

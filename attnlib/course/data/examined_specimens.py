@@ -7,15 +7,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attnlib._core.checks import check_flag
-
 
 class ExaminedSpecimens:
     """The networks of ``recorded("examinations")`` or ``recorded("driven_specimens")``, of each kind those with all seeds.
 
-    A *mapper* is the head that most often has its largest weight on the right key, at the step at which it does. With
-    ``partly`` a kind counts as soon as one of its seeds is there: a record grows network by network. Raises ValueError for a
-    record without such networks; the methods do for a network or a measurement that is not there.
+    A *mapper* is the head that most often has its largest weight on the right key, at the step at which it does. Raises
+    ValueError for a record without such networks; the methods do for a network or a measurement that is not there.
 
     >>> one = {"network": "tied", "seed": 1, "loss": 0.5, "mapper": {"head": 2, "step": 1}, "after": {"spread": [[0.1, 0.7]]}}
     >>> found = ExaminedSpecimens({"settings": {"seeds": 2}, "runs": [one, one | {"seed": 2, "loss": 0.25}]})
@@ -23,26 +20,21 @@ class ExaminedSpecimens:
     (tensor([0.5000, 0.2500], dtype=torch.float64), tensor([0.7000, 0.7000], dtype=torch.float64))
     """
 
-    def __init__(self, record: Mapping[str, Any], *, partly: bool = False) -> None:
-        check_flag(partly=partly)
+    def __init__(self, record: Mapping[str, Any]) -> None:
         seeds = record.get("settings", {}).get("seeds")
         if not isinstance(seeds, int) or not isinstance(record.get("runs"), list):
             raise ValueError("record has no networks under instruments; expected one such as recorded('examinations')")
         found: dict[str, dict[int, dict[str, Any]]] = {}
         for run in record["runs"]:
             found.setdefault(run["network"], {})[run["seed"]] = run
-        self._runs = {name: [by[seed] for seed in sorted(by)] for name, by in found.items() if partly or len(by) == seeds}
+        self._runs = {name: [by[seed] for seed in sorted(by)] for name, by in found.items() if len(by) == seeds}
         if not self._runs:
-            raise ValueError(f"record has no network with {'any' if partly else 'all'} of its {seeds} seeds")
+            raise ValueError(f"record has no network with all of its {seeds} seeds")
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """The networks that have all seeds, or some, in the order of the record."""
+        """The networks that have all seeds, in the order of the record."""
         return tuple(self._runs)
-
-    def seeds(self, network: str) -> tuple[int, ...]:
-        """The seeds of a network that are there, ascending. Errors as for the class."""
-        return tuple(run["seed"] for run in self._of(network))
 
     def read(self, network: str, *path: str | int) -> Float[Tensor, "seeds ..."]:
         """What was measured, by its path in the record, ``[seeds, ...]``; NaN where nothing was. Errors as for the class."""
