@@ -209,5 +209,6 @@ def hide(
     """
     if check_number("share", share, least=0) > 1:
         raise ValueError(f"share is {share}; expected a number from 0 to 1")
-    hidden = (torch.rand(tokens.shape, generator=generator) < share) & (tokens > END)
+    chance = torch.rand(tokens.shape, generator=generator, dtype=torch.float32)  # alike, whatever the default is
+    hidden = (chance < share) & (tokens > END)
     return torch.where(hidden, MASK, tokens), hidden
