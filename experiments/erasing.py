@@ -28,6 +28,7 @@ from torch import Tensor
 from attnlib.attention import SoftmaxAttention
 from attnlib.course.models.specimens import specimen
 from attnlib.transformer import LanguageModel
+from attnlib.transformer.reading import head_maps
 
 TITLE = "Transformers that learn the language of joinings, without what their heads erase"
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "erasing.json"
@@ -51,9 +52,9 @@ def parts_of(maps: Tensor) -> dict[str, Tensor]:
 
 
 def maps_of(mixer: SoftmaxAttention) -> Tensor:
-    """``W_O W_V`` of each head, ``[heads, dim, dim]``."""
-    out = mixer.to_out.weight.unflatten(1, (mixer.heads, -1)).permute(1, 0, 2)
-    return out @ mixer.to_value.weight.unflatten(0, (mixer.heads, -1))
+    """``W_O W_V`` of each head, ``[heads, dim, dim]``, in double precision."""
+    _, _, value, out = head_maps(mixer)
+    return out @ value
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def writing(model: LanguageModel, maps: list[Tensor]) -> Iterator[None]:
     def write(mixer: torch.nn.Module, given: tuple[Tensor], how: dict[str, Tensor], _: Tensor) -> Tensor:
         x = given[0]
         weights = cast("SoftmaxAttention", mixer).explain(x, mask=how["mask"]).weights
-        return torch.einsum("...hnm,...md,hed->...ne", weights, x, maps[mixers.index(mixer)])
+        return torch.einsum("...hnm,...md,hed->...ne", weights, x, maps[mixers.index(mixer)].to(x.dtype))
 
     mixers = [block.mixer for block in model.stack.blocks]
     hooks = [mixer.register_forward_hook(write, with_kwargs=True) for mixer in mixers]

@@ -1,6 +1,7 @@
 """Parts of a head's map, and networks whose heads write by other maps."""
 
 import erasing
+import examinations
 import pytest
 import torch
 from examinations import Asked
@@ -45,3 +46,20 @@ def test_a_record_of_tiny_networks(tmp_path, unchecked):
     assert sum(found["sizes"].values()) == pytest.approx(1, abs=1e-3)
     assert set(found["loss"]) == set(found["cosine"]) == {"whole", "negative", "half", "positive", "antisymmetric"}
     assert all(len(curve) == erasing.QUICK["sizes"]["steps"] + 1 for curve in found["cosine"].values())
+
+
+def test_what_is_taken_out_is_the_part_that_is_named(tmp_path, unchecked):
+    """Heads whose map out is their map of values turned round store, and nothing else: without it they are silent."""
+    model, asked = network("tied"), Asked("tied", erasing.QUICK)
+    mixer = model.stack.blocks[0].mixer
+    with torch.no_grad():
+        mixer.to_out.weight.copy_(mixer.to_value.weight.mT)
+    torch.save(model.state_dict(), tmp_path / "tied-1.pt")
+    found = erasing.erased("tied", 1, tmp_path, erasing.QUICK)
+    assert found["sizes"] == pytest.approx({"negative": 0, "positive": 1, "antisymmetric": 0}, abs=1e-3)
+    for part in ("negative", "half", "antisymmetric"):
+        assert found["cosine"][part] == pytest.approx(found["cosine"]["whole"], rel=1e-3), part
+    torch.nn.init.zeros_(mixer.to_out.weight)
+    silent = [examinations.cosines(state, asked.real) for state in model.states(asked.tokens, asked.real)]
+    assert found["cosine"]["positive"] == pytest.approx(silent, rel=1e-3)
+    assert found["cosine"]["positive"][-1] != pytest.approx(found["cosine"]["whole"][-1], rel=0.01)
