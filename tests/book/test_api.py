@@ -91,7 +91,17 @@ def test_every_public_name_has_one_entry_with_an_example_its_source_and_the_page
     assert not wrong, "\n".join(wrong)
 
 
-DOCUMENTED = ("stories", "recorded", "seeds", "translation_runs", "denoising", "spins", "markov", "joining", "examined_specimens")
+DOCUMENTED = (
+    "stories",
+    "recorded",
+    "seeds",
+    "translation_runs",
+    "denoising",
+    "spins",
+    "markov",
+    "joining",
+    "examined_specimens",
+)
 """Modules of attnlib.course.data whose entries name what the package does not export."""
 
 
