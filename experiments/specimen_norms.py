@@ -4,7 +4,7 @@ Nothing to run here: ``driven_specimens.py`` asks for it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, cast
 
 import torch
@@ -118,11 +118,13 @@ def variance(u: Tensor) -> Tensor:
     return (u - u.mean(-1, keepdim=True)).square().mean(-1).mean(0)
 
 
-def shaken(model: LanguageModel, asked: Asked, step: int, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+def shaken(
+    model: LanguageModel, asked: Asked, step: int, settings: dict[str, Any], seed: int, *, held: bool = False
+) -> dict[str, Any]:
     """How much shorter the mean over noise of a first half is: measured, and with the noise's variance for an epsilon.
 
     Logarithms of lengths, for each token: their means, the share of tokens where the two are within a quarter, and the share
-    of other tokens in the variance.
+    of other tokens in the variance. ``held``: noise moves no weight.
     """
     generator = torch.Generator().manual_seed(seed)
     block = model.stack.blocks[0 if model.stack.tied else step]
@@ -135,7 +137,8 @@ def shaken(model: LanguageModel, asked: Asked, step: int, settings: dict[str, An
 
     def half(x: Tensor) -> Tensor:
         """What the norm returns, without its gain and its shift."""
-        return (norm(x + mixer(x, mask=mask)) - norm.bias) / norm.weight
+        with with_weights(mixer, weights) if held else nullcontext():
+            return (norm(x + mixer(x, mask=mask)) - norm.bias) / norm.weight
 
     def summed(delta: Tensor, weights: Tensor) -> Tensor:
         """What noise makes of the sum that comes to the norm, at these weights."""

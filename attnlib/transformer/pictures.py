@@ -13,19 +13,23 @@ from attnlib.transformer.examination import Examination
 
 @dataclass(frozen=True)
 class Instrument:
-    """A column of the table as it is shown: what it is called, what it says, and the number in the middle of its colours."""
+    """A column of the table as it is shown: what it is called, what it says, and the number in the middle of its colours.
+
+    ``reach`` is how far from the middle colours go; what lies beyond looks like the end.
+    """
 
     name: str
     title: str
     says: str
     middle: float | None = None
+    reach: float = float("inf")
 
 
 INSTRUMENTS = (
     Instrument("spread", "Spread / √(2 ln K)", "Below 1 many keys share the weight, above 1 a few hold it.", 1.0),
     Instrument("participation", "Y₂", "The chance that two draws from the weights agree: 1 is one key, 1/K is all alike."),
     Instrument("participation_law", "Y₂ of random energies", "What independent scores of the same spread would give."),
-    Instrument("thermometer", "Thermometer U", "1: as sure as right. Above: too cold. Below: too hot.", 1.0),
+    Instrument("thermometer", "Thermometer U", "1: as sure as right. Above: too cold. Below: too hot.", 1.0, 1.0),
     Instrument("symmetric_share", "Symmetric share", "1: scores with an energy. 0: what draws i to j repels j from i.", 0.5),
     Instrument("store", "Store", "1: what is read is written back as it is."),
     Instrument("walk", "Walk", "1: what is read is written as something else."),
@@ -48,9 +52,9 @@ def overview(found: Examination) -> Any:
     with extra("Examination.plot"):
         from matplotlib import pyplot
     shown = measured(found)
-    rows = -(-(len(shown) + 1) // 3)
-    figure = pyplot.figure(figsize=(7.4, 2.3 * rows), layout="constrained")
-    axes = figure.subplots(rows, 3, squeeze=False).flatten()
+    rows = -(-(len(shown) + 1) // 2)  # of two maps: of three a phone could not show the words
+    figure = pyplot.figure(figsize=(5.0, 1.9 * rows), layout="constrained")
+    axes = figure.subplots(rows, 2, squeeze=False).flatten()
     for one, ax in zip(shown, axes, strict=False):
         _map(ax, found.grid(one.name), one)
     _states(axes[len(shown)], found)
@@ -83,8 +87,10 @@ def alternative(grid: Tensor, one: Instrument) -> str:
 def _map(ax: Any, grid: Tensor, one: Instrument) -> None:
     finite = grid[grid.isfinite()]
     low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
+    beyond = "neither"
     if one.middle is not None:
-        reach = max(high - one.middle, one.middle - low, 1e-6)
+        reach = min(max(high - one.middle, one.middle - low, 1e-6), one.reach)
+        beyond = "max" if high > one.middle + reach else "neither"
         low, high = one.middle - reach, one.middle + reach
     colours = "cividis" if one.middle is None else "PuOr"
     steps, heads = grid.shape
@@ -96,7 +102,8 @@ def _map(ax: Any, grid: Tensor, one: Instrument) -> None:
     for axis, count in ((ax.xaxis, heads), (ax.yaxis, steps)):
         axis.set_ticks(range(1, count + 1, -(-count // 8)))
     ax.tick_params(labelsize=8)
-    ax.figure.colorbar(image, ax=ax).ax.tick_params(labelsize=8)
+    ax.grid(visible=False)
+    ax.figure.colorbar(image, ax=ax, extend=beyond).ax.tick_params(labelsize=8)
 
 
 def _states(ax: Any, found: Examination) -> None:

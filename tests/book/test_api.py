@@ -91,7 +91,17 @@ def test_every_public_name_has_one_entry_with_an_example_its_source_and_the_page
     assert not wrong, "\n".join(wrong)
 
 
-DOCUMENTED = ("stories", "recorded", "seeds", "translation_runs", "denoising", "spins", "markov", "joining")
+DOCUMENTED = (
+    "stories",
+    "recorded",
+    "seeds",
+    "translation_runs",
+    "denoising",
+    "spins",
+    "markov",
+    "joining",
+    "examined_specimens",
+)
 """Modules of attnlib.course.data whose entries name what the package does not export."""
 
 
@@ -99,7 +109,7 @@ def test_every_entry_is_public(book):
     known = [id(thing) for thing in public().values()]
     documented = [
         importlib.import_module(f"attnlib.course.{name}")
-        for name in (*(f"data.{name}" for name in DOCUMENTED), "models.walkers", "models.specimens")
+        for name in (*(f"data.{name}" for name in DOCUMENTED), "models.walkers", "models.specimens", "models.interventions")
     ]
     known += [id(vars(module)[name]) for module in documented for name in vars(module)]
     assert not [where for where, thing, _ in entries(book) if id(thing) not in known]

@@ -66,6 +66,11 @@ def missed(figure: Any) -> list[str]:
     return [f"{100 * figure.readout['off'][-1]:.1f} %"]
 
 
+def finds(right: int, words: str) -> Said:
+    """How many of three hidden tokens the mapper finds, in words."""
+    return lambda figure: given((figure.readout["right"], figure.readout["asked"]) == (right, 3), words)
+
+
 def places(figure: Any) -> list[str]:
     ends = {tuple(round(z, 3) for z in rest) for rest in figure.readout["rest"]}
     return [f"in {COUNTS[len(ends)]}"]
@@ -223,6 +228,10 @@ SAYS: dict[tuple[str, str], Said] = {
     ("07c_collectives_of_spins", "The other walker"): all_right("never wrong at two hops"),
     ("07c_collectives_of_spins", "at three"): lambda f: [f"{COUNTS[f.readout['right']]} of eight is right"],
     ("07c_collectives_of_spins", "tie values to keys"): stays,
+    ("07d_under_the_instruments", "to one"): finds(0, "none of three"),
+    ("07d_under_the_instruments", "to eight"): finds(2, "finds two"),
+    ("07d_under_the_instruments", "heat it"): number(2, "U"),
+    ("07d_under_the_instruments", "cool it"): number(2, "U"),
     ("08a_arrow_of_time", "at β = 0.3"): number(2, "e_p"),
     ("08a_arrow_of_time", "make the couplings symmetric"): lambda f: [f"{abs(f.readout['e_p']):.2f}"],
     ("08a_arrow_of_time", "Equal weights behind a causal mask"): number(2, "e_p"),

@@ -38,6 +38,17 @@ def test_the_mapper_of_each_seed(found):
     assert found.at_mapper("tied", "spread", "before").tolist() == [0.0, 0.0]
 
 
+def test_a_driven_network_has_its_mapper_beside_its_grids(found):
+    grids = {"arrow": [[0.1, 0.2, 0.6]], "mapper": {"head": 2, "step": 1}}
+    driven = ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [{"network": "tied", "seed": 1, "arrows": grids}]})
+    assert driven.mappers("tied").tolist() == [[0], [1]]
+    assert found.mappers("tied").tolist() == [[1, 1], [1, 0]]
+    with pytest.raises(ValueError, match="'mapper'; expected one of 'arrow'"):
+        ExaminedSpecimens({"settings": {"seeds": 1}, "runs": [{"network": "a", "seed": 1, "arrows": {"arrow": []}}]}).mappers(
+            "a"
+        )
+
+
 def test_nothing_is_nan(found):
     assert math.isnan(found.read("tied", "after", "states", 0, "change")[0])
     assert found.read("tied", "after", "states", 1, "change").tolist() == [0.5, 0.5]

@@ -224,6 +224,17 @@ def test_hidden_tokens_are_hidden_with_the_share():
     assert torch.equal(hide(strings.tokens, 0)[0], strings.tokens)
 
 
+def test_what_is_hidden_does_not_depend_on_the_default_precision():
+    tokens = Language().draw(20, generator=torch.Generator().manual_seed(3)).tokens
+    single = hide(tokens, 0.2, generator=torch.Generator().manual_seed(4))[1]
+    torch.set_default_dtype(torch.float64)
+    try:
+        double = hide(tokens, 0.2, generator=torch.Generator().manual_seed(4))[1]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert torch.equal(single, double)
+
+
 def test_the_same_generator_draws_the_same():
     one, other = (Language().draw(20, generator=drawn(7)) for _ in range(2))
     assert torch.equal(one.tokens, other.tokens)

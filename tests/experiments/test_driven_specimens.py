@@ -10,10 +10,12 @@ import specimen_norms as norms
 import torch
 from examinations import Asked
 
-from attnlib.course.models.specimens import NETWORKS, specimen
+from attnlib.course import recorded
+from attnlib.course.models.specimens import NETWORKS, specimen, trained_specimen
 from attnlib.kinetic import exact_kinetic
 
 SMALL = script.QUICK
+RECORD = recorded("driven_specimens")
 
 
 def network(name):
@@ -119,3 +121,49 @@ def test_noise_shortens_the_mean_as_its_variance_says(unchecked):
     assert found["measured"] == pytest.approx(found["told"], rel=0.03)
     assert found["within a quarter"] == 1.0
     assert 0 < found["others"] < 0.1
+
+
+# --- the committed record ---
+
+
+def test_the_committed_record_has_what_the_script_asks_for():
+    assert RECORD["settings"] == script.SETTINGS
+    assert not RECORD["quick"]
+    assert RECORD["command"] == "python experiments/driven_specimens.py"
+    places = [(run["network"], run["seed"]) for run in RECORD["runs"]]
+    assert len({*places}) == len(places)
+    assert {("tied", seed) for seed in range(1, 6)} <= {*places} <= {(name, seed) for name in NETWORKS for seed in range(1, 6)}
+    for run in RECORD["runs"]:
+        grids = ("arrow", "lowest", "closed", "participation", "antisymmetric_share", "ablation")
+        for name in grids + (("even",) if run["network"] != "causal" else ()):
+            assert torch.tensor(run["arrows"][name]).shape == (8, 8)
+        assert run["arrows"]["rested"] == 1.0  # no closure is read on its way
+        assert (run["films"] is None) == (run["network"] == "untied")
+        assert [one["step"] for one in run["norms"]["shaken"]] == script.SETTINGS["at"]
+        assert len(run["norms"]["epsilon"]) == len(run["norms"]["temperature"]) == len(script.SETTINGS["shares"])
+
+
+def test_tied_1_measured_again_from_the_weights_that_ship(unchecked):
+    """In half precision: what its norms are worth, its mapper, and arrows to lowest order; films few, so within a tenth."""
+    wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))
+    model, settings = trained_specimen(recorded("specimen_weights")), script.SETTINGS | {"strings": 40}
+    with torch.no_grad():
+        J, few = arrows.couplings(model, Asked("tied", script.SETTINGS, 12)), Asked("tied", script.SETTINGS, 12)
+        lowest = arrows.arrow_estimate(J).double() * J.shape[-1] / few.real.sum(-1)[:, None]
+        again = norms.curves(model, Asked("tied", settings), settings | {"shares": [0.5]})
+    torch.testing.assert_close(lowest.mean(1), torch.tensor(wanted["arrows"]["lowest"]).double(), rtol=0.02, atol=1e-4)
+    place = settings["shares"].index(0.5)
+    assert again["own"] == pytest.approx(wanted["norms"]["own"], rel=0.02)
+    for name in ("epsilon", "temperature"):
+        assert again[name][0] == pytest.approx(wanted["norms"][name][place], rel=0.5)
+
+
+@pytest.mark.whole
+def test_arrows_of_tied_1_measured_again(unchecked):
+    """Every head at every step from films, once more, of the weights that ship."""
+    wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))["arrows"]
+    found = arrows.arrow_of(trained_specimen(recorded("specimen_weights")), "tied", script.SETTINGS, 1, trained=True)
+    for name in ("arrow", "lowest", "closed", "even"):
+        torch.testing.assert_close(torch.tensor(found[name]), torch.tensor(wanted[name]), rtol=0.05, atol=1e-3)
+    assert found["mapper"]["head"] == wanted["mapper"]["head"]
+    assert found["ranks"]["lowest"] == pytest.approx(wanted["ranks"]["lowest"], abs=0.01)

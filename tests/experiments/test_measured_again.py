@@ -8,6 +8,8 @@ import associative_capacity
 import digit_verdicts
 import digits
 import energy_attention
+import erasing
+import examinations
 import graph_classification
 import graph_verdicts
 import hidden_chain
@@ -15,12 +17,15 @@ import longer_denoising
 import mean_field_comparison
 import memory_networks
 import pytest
+import specimens
 import torch
 import translation_scores
 import vector_spins
 import walkers
 
 from attnlib.course import recorded
+from attnlib.course.models.interventions import watched
+from attnlib.course.models.specimens import NETWORKS, trained_specimen
 
 pytestmark = pytest.mark.whole
 
@@ -177,3 +182,36 @@ def test_longer_denoising():
     for k, row in enumerate(rows):
         again = longer_denoising.judged(task, {name: p[k] for name, p in maps.items()}, row["seed"], 16_384)
         assert again["excess"] == pytest.approx(row["excess"], abs=0.004)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_specimens_begin_as_they_did(network, tmp_path, monkeypatch):
+    """A hundred steps of the 8,000: their mean loss."""
+    runs = [
+        run for run in recorded("specimens")["runs"] if (run["stage"], run["network"], run["seed"]) == ("final", network, 2)
+    ]
+    job = {key: runs[0][key] for key in specimens.KEYS}
+    monkeypatch.setattr(specimens, "tqdm", lambda steps, **_: steps[:100])
+    losses = specimens.trained(job, specimens.SETTINGS, tmp_path)[1]["losses"]
+    assert len(losses) == specimens.SETTINGS["every"]["loss"]
+    assert sum(losses) / len(losses) == pytest.approx(runs[0]["losses"][0], rel=0.01)
+
+
+@torch.no_grad()
+def test_instruments_and_an_intervention_at_the_specimen_that_ships(tmp_path):
+    """Its weights are in half precision, which moves no reading by more than a hundredth."""
+    model = trained_specimen(recorded("specimen_weights"))
+    asked = examinations.Asked("tied", examinations.SETTINGS)
+    wanted = recorded("examinations")["runs"][0]
+    assert (wanted["network"], wanted["seed"]) == ("tied", 1)
+    whole = watched(model, asked.tokens, asked.real)
+    torch.testing.assert_close(asked.mapping(whole), torch.tensor(wanted["mapping"], dtype=torch.float64), atol=0.01, rtol=0)
+    head, step = wanted["mapper"]["head"] - 1, wanted["mapper"]["step"] - 1
+    found = examinations.temperature(model, asked, whole, head, step)
+    for key in ("own", "error", "best", "one"):
+        assert found[key] == pytest.approx(wanted["temperature"][key], rel=0.02, abs=0.005), key
+    torch.save(model.state_dict(), tmp_path / "tied-1.pt")
+    again, run = erasing.erased("tied", 1, tmp_path, erasing.SETTINGS), recorded("erasing")["runs"][0]
+    for part, cosines in run["cosine"].items():
+        assert again["cosine"][part] == pytest.approx(cosines, abs=0.01), part
+        assert again["loss"][part] == pytest.approx(run["loss"][part], rel=0.03), part

@@ -353,3 +353,19 @@ def test_plot_has_a_map_for_each_instrument():
     assert {"Thermometer U", "Spread / √(2 ln K)", "The states"} <= set(titles)
     assert "Cost of its ablation" not in titles
     plt.close(figure)
+
+
+def test_one_thermometer_far_off_does_not_take_all_colours():
+    """A head that never sees the right key has a U of hundreds; the others are still told apart."""
+    import matplotlib.pyplot as plt
+
+    from attnlib.transformer.pictures import INSTRUMENTS, _map
+
+    heat = next(one for one in INSTRUMENTS if one.name == "thermometer")
+    figure, ax = plt.subplots()
+    _map(ax, torch.tensor([[0.9, 300.0], [1.1, 0.5]]), heat)
+    assert ax.images[0].get_clim() == (0, 2)
+    assert ax.images[0].colorbar.extend == "max"
+    _map(ax, torch.tensor([[0.9, 1.2]]), heat)
+    assert ax.images[1].get_clim() == pytest.approx((0.8, 1.2))
+    plt.close(figure)

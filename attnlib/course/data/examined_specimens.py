@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 
 class ExaminedSpecimens:
-    """The networks of ``recorded("examinations")``, of each kind those with all seeds.
+    """The networks of ``recorded("examinations")`` or ``recorded("driven_specimens")``, of each kind those with all seeds.
 
     A *mapper* is the head that most often has its largest weight on the right key, at the step at which it does. Raises
     ValueError for a record without such networks; the methods do for a network or a measurement that is not there.
@@ -40,12 +40,16 @@ class ExaminedSpecimens:
         """What was measured, by its path in the record, ``[seeds, ...]``; NaN where nothing was. Errors as for the class."""
         return torch.tensor([_numbers(_at(run, path)) for run in self._of(network)], dtype=torch.float64)
 
+    def mappers(self, network: str) -> Int[Tensor, "2 seeds"]:
+        """Step and head of the mapper of each seed, counted from 0: places in a grid. Errors as for the class."""
+        found = [run["mapper"] if "mapper" in run else _at(run, ("arrows", "mapper")) for run in self._of(network)]
+        return torch.tensor([[one[name] - 1 for one in found] for name in ("step", "head")])
+
     def at_mapper(self, network: str, instrument: str, when: Literal["before", "after"] = "after") -> Float[Tensor, "seeds"]:
         """What an instrument read at the mapper of each seed, ``[seeds]``. Errors as for the class."""
-        runs = self._of(network)
-        grids = [_at(run, (when, instrument)) for run in runs]
-        heads = [(run["mapper"]["step"] - 1, run["mapper"]["head"] - 1) for run in runs]
-        return torch.tensor([grid[step][head] for grid, (step, head) in zip(grids, heads, strict=True)], dtype=torch.float64)
+        grids = [_at(run, (when, instrument)) for run in self._of(network)]
+        places = zip(*self.mappers(network).tolist(), strict=True)
+        return torch.tensor([grid[step][head] for grid, (step, head) in zip(grids, places, strict=True)], dtype=torch.float64)
 
     def _of(self, network: str) -> list[dict[str, Any]]:
         if network not in self._runs:

@@ -206,8 +206,14 @@ def hide(
 
     Raises:
         ValueError: a share that is not between 0 and 1.
+
+    >>> drawn = Language().draw(1, generator=torch.Generator().manual_seed(0))
+    >>> shown, hidden = hide(drawn.tokens, 0.3, generator=torch.Generator().manual_seed(0))
+    >>> written(shown[0]), int(hidden.sum())
+    ('(__d)bX . HNc___(af__bNccl', 7)
     """
     if check_number("share", share, least=0) > 1:
         raise ValueError(f"share is {share}; expected a number from 0 to 1")
-    hidden = (torch.rand(tokens.shape, generator=generator) < share) & (tokens > END)
+    chance = torch.rand(tokens.shape, generator=generator, dtype=torch.float32)  # alike, whatever the default is
+    hidden = (chance < share) & (tokens > END)
     return torch.where(hidden, MASK, tokens), hidden

@@ -31,6 +31,7 @@ PAGES = {
     "7a": "attnlib.course.exercises.one_block_many_mixers",
     "7b": "attnlib.course.exercises.one_step_or_many",
     "7c": "attnlib.course.exercises.collectives_of_spins",
+    "7d": "attnlib.course.exercises.under_the_instruments",
     "8a": "attnlib.course.exercises.arrow_of_time",
     "8b": "attnlib.course.exercises.what_is_forgotten",
     "8c": "attnlib.course.exercises.driven_attention",

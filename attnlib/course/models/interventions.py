@@ -28,40 +28,72 @@ def at_beta(factor: float | int) -> Rule:
 
     Raises:
         ValueError: a factor that is not above zero.
+
+    >>> scores, seen = torch.tensor([[[0.0, math.log(2)]]]), torch.ones(1, 1, 2, dtype=torch.bool)
+    >>> at_beta(2)(scores, torch.zeros(1, 2, 1), seen)  # one to four, where beta itself gives one to two
+    tensor([[[0.2000, 0.8000]]])
     """
     times = check_number("factor", factor, above=0)
     return lambda scores, keys, seen: _softmax(times * scores, seen)
 
 
 def symmetric(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-    """With the symmetric part of the form between tokens alone."""
+    """With the symmetric part of the form between tokens alone.
+
+    >>> symmetric(torch.tensor([[0.0, 3.0], [-3.0, 0.0]]), torch.zeros(2, 1), torch.ones(2, 2, dtype=torch.bool))
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
     return _softmax((scores + scores.mT) / 2, seen)
 
 
 def antisymmetric(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-    """With the antisymmetric part alone."""
+    """With the antisymmetric part alone.
+
+    >>> antisymmetric(torch.tensor([[1.0, 3.0], [3.0, 0.0]]), torch.zeros(2, 1), torch.ones(2, 2, dtype=torch.bool))
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
     return _softmax((scores - scores.mT) / 2, seen)
 
 
 def transposed(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-    """With queries and keys exchanged; who sees whom stays."""
+    """With queries and keys exchanged; who sees whom stays.
+
+    >>> scores = torch.tensor([[0.0, math.log(3)], [0.0, 0.0]])
+    >>> transposed(scores, torch.zeros(2, 1), torch.ones(2, 2, dtype=torch.bool))
+    tensor([[0.5000, 0.5000],
+            [0.7500, 0.2500]])
+    """
     return _softmax(scores.mT, seen)
 
 
 def sparse(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-    """Sparsemax in place of softmax."""
+    """Sparsemax in place of softmax.
+
+    >>> sparse(torch.tensor([[0.0, 0.5, 2.0]]), torch.zeros(3, 1), torch.tensor([[True, True, False]]))
+    tensor([[0.2500, 0.7500, 0.0000]])
+    """
     low = scores.masked_fill(~seen, math.inf).amin(-1, keepdim=True)
     return sparsemax(torch.where(seen, scores, low - 4.0)).masked_fill(~seen, 0.0)
 
 
 def hard(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-    """The key with the largest score, and no other."""
+    """The key with the largest score, and no other.
+
+    >>> hard(torch.tensor([[0.0, 0.5, 2.0]]), torch.zeros(3, 1), torch.tensor([[True, True, False]]))
+    tensor([[0., 1., 0.]])
+    """
     best = scores.masked_fill(~seen, -math.inf).argmax(-1)
     return torch.nn.functional.one_hot(best, scores.shape[-1]).to(scores.dtype)
 
 
 def ghost(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
-    """Softmax with a ghost key of score zero, whose value is nothing: weights add up to less than one."""
+    """Softmax with a ghost key of score zero, whose value is nothing: weights add up to less than one.
+
+    >>> ghost(torch.zeros(1, 3), torch.zeros(3, 1), torch.ones(1, 3, dtype=torch.bool))
+    tensor([[0.2500, 0.2500, 0.2500]])
+    """
     shown = scores.masked_fill(~seen, -math.inf)
     top = shown.amax(-1, keepdim=True).clamp(min=0.0)
     raised = (shown - top).exp()
@@ -73,6 +105,10 @@ def two_half_steps(scores: Tensor, keys: Tensor, seen: Tensor) -> Tensor:
 
     A half step leads from q to ``(q + sum_j p_j(q) k_j) / 2``. After two of them a quarter is what was read at first, a half
     what was read then, and a quarter the query, which is carried past a head anyway.
+
+    >>> keys, seen = torch.eye(2) * 4, torch.ones(1, 2, dtype=torch.bool)
+    >>> two_half_steps(torch.tensor([[1.0, 0.0]]), keys, seen)[0, 0] > torch.tensor([1.0, 0.0]).softmax(-1)[0]
+    tensor(True)
     """
     first = _softmax(scores, seen)
     then = _softmax((scores + first @ (keys @ keys.mT)) / 2, seen)
@@ -89,6 +125,13 @@ class Watched:
 
     ``weights [steps, count, heads, n, n]``; ``values [steps, heads, d]``, the mean over tokens of what each head read;
     ``states [steps + 1, count, n, dim]``; and ``logits [count, n, words]``.
+
+    >>> from attnlib.course.data.joining import Language
+    >>> from attnlib.course.models.specimens import specimen
+    >>> text = Language().draw(2)
+    >>> seen = watched(specimen("tied"), text.tokens, text.real)
+    >>> seen.states.shape, seen.logits.shape
+    (torch.Size([9, 2, 35, 128]), torch.Size([2, 35, 26]))
     """
 
     weights: Float[Tensor, "steps count heads n n"]
@@ -122,6 +165,13 @@ def watched(
 
     Raises:
         ValueError: a head or a step that is not there, and what the model raises.
+
+    >>> from attnlib.course.data.joining import Language
+    >>> from attnlib.course.models.specimens import specimen
+    >>> model, text = specimen("tied"), Language().draw(1)
+    >>> hot = watched(model, text.tokens, text.real, at_beta(1e-9), head=2, at=0)
+    >>> (hot.weights[0, 0, 2, 0, text.real[0]] * text.real.sum()).round().unique()  # each key the same
+    tensor([1.])
     """
     stack = model.stack
     steps = stack.steps if steps is None else check_count("steps", steps, 1, None if stack.tied else stack.steps)

@@ -94,7 +94,12 @@ def trained_specimen(record: Mapping[str, Any], *, dtype: torch.dtype = torch.fl
 def weights_of(
     model: LanguageModel, tokens: Int[Tensor, "count n"], real: Bool[Tensor, "count n"]
 ) -> Float[Tensor, "steps count heads n n"]:
-    """The weights of every head at every step, for tokens of which ``real`` are no filling. Errors are those of the model."""
+    """The weights of every head at every step, for tokens of which ``real`` are no filling. Errors are those of the model.
+
+    >>> text = Language().draw(2)
+    >>> weights_of(specimen("tied", heads=4, steps=3), text.tokens, text.real).shape
+    torch.Size([3, 2, 4, 35, 35])
+    """
     states = model.states(tokens, real)
     found = []
     for step, x in enumerate(states[:-1]):
@@ -131,6 +136,11 @@ def rows_of(strings: Joinings, hidden: Bool[Tensor, "count n"]) -> dict[str, tup
     ``hidden``: tokens of the product that are hidden, with a copy that is seen. ``shown``: those that are seen. ``several``:
     those of them with more than one token of the same name before the arrow. ``back``: hidden tokens of the parts with a copy
     that is seen. ``next``: what a causal network is about to say, looked for where it stood.
+
+    >>> text = Language().draw(100)
+    >>> keys, rows = rows_of(text, torch.zeros_like(text.real))["shown"]  # with nothing hidden
+    >>> bool(keys[rows].any(-1).all()), bool(rows[~text.real].any())
+    (True, False)
     """
     tokens, keys = strings.tokens, strings.keys
     before = torch.arange(tokens.shape[-1]) < (tokens == ARROW).int().argmax(-1, keepdim=True)
