@@ -103,6 +103,7 @@ dd.bar i + i { background: var(--ink); }
 .layout dl { grid-template-columns: minmax(0, 1fr); }
 .gauge { margin-top: 16px; }
 .glide rect { transition: y 0.25s, height 0.25s; }
+.glide path { transition: d 0.25s; }
 `;
 
 /* The thermometer: the effective number of keys, on a logarithmic scale from one key to all. */
@@ -284,13 +285,11 @@ function render({ model, el }) {
       const x = place(i);
       if (held && !one.bars.length) one.bars = rects();
       if (!held) for (const rect of one.bars.splice(0)) rect.remove();
-      const [, grip, weight] = one.bars;
-      for (const rect of one.bars) {
+      one.bars.forEach((rect, kind) => {
         write(rect, "x", x - bar / 2);
         write(rect, "width", bar);
-      }
-      write(grip, "rx", Math.min(2.5, bar / 2));
-      write(weight, "rx", Math.min(3, bar / 4));
+        write(rect, "rx", [0, Math.min(2.5, bar / 2), Math.min(3, bar / 4)][kind]);
+      });
       one.words = worded ? [0, 1].map(() => kit.svg("text", { class: "value", x, "text-anchor": "middle" })) : [];
       write(one.key, "tabindex", i === current ? 0 : -1);
       write(one.key, "aria-label", `logit of key ${i + 1} of ${count}`);
