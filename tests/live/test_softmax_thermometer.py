@@ -225,6 +225,29 @@ def test_shows_the_numbers_that_it_computes(figure):
     assert [height / 128 for height in heights] == pytest.approx(numbers["weights"], abs=1e-9)
 
 
+CORNERS = re.compile(r"M(\S+) (\S+)h(\S+)V(\S+)h\S+z")
+
+
+def test_bars_of_many_keys_are_those_of_few_in_one_path_for_each_kind(figure):
+    """Too narrow to be taken one by one, and four times fewer parts of the page to style; fewer keys have bars of their own."""
+    few = figure.column("rect.logit", "height")
+    figure.put(logits=MANY, beta=2.0)
+    assert figure.box.locator("rect.logit, rect.grip, rect.weight").count() == 0
+    paths = {name: figure.box.locator(f"path.{name}").get_attribute("d") for name in ("logit", "grip", "weight")}
+    bars = {name: torch.tensor([[float(number) for number in bar] for bar in CORNERS.findall(d)]) for name, d in paths.items()}
+    numbers, range_ = computed(THERMOMETER, logits=MANY, beta=2.0, seed=0), math.ceil(max(map(abs, MANY)))
+    x, top, width, bottom = bars["weight"].double().unbind(-1)
+    assert (bottom - top) / 128 == pytest.approx(torch.tensor(numbers["weights"]), abs=1e-6)
+    assert (x + width / 2).diff() == pytest.approx((width / 0.72)[1:], rel=1e-4)
+    _, y, _, zero = bars["logit"].double().unbind(-1)
+    assert (zero - y) / 84 * range_ == pytest.approx(torch.tensor(MANY), abs=1e-4)
+    _, low, _, high = bars["grip"].double().unbind(-1)
+    assert (low + high) / 2 == pytest.approx(y, abs=1e-4)
+    figure.put(**START)
+    assert figure.box.locator("path.logit, path.grip, path.weight").count() == 0
+    assert figure.column("rect.logit", "height") == few
+
+
 def test_mouse_moves_a_logit_which_stays_on_its_axis(figure):
     """It follows the key that was taken hold of, not the one under the pointer, and let go it follows no more."""
     for key in (0, 3):

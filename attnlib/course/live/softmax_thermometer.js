@@ -79,7 +79,7 @@ const BASE = HEIGHT - PLOT.bottom;
 
 const STYLE = `
 .even { stroke: var(--quiet); stroke-dasharray: 3 3; }
-.logit { fill: var(--a); }
+.logit { fill: var(--a); opacity: 0.8; }
 .grip { fill: var(--ink); }
 .weight { fill: var(--b); }
 svg .value { paint-order: stroke; stroke: var(--ground); stroke-width: 3px; }
@@ -103,6 +103,7 @@ dd.bar i + i { background: var(--ink); }
 .layout dl { grid-template-columns: minmax(0, 1fr); }
 .gauge { margin-top: 16px; }
 .glide rect { transition: y 0.25s, height 0.25s; }
+.glide path { transition: d 0.25s; }
 `;
 
 /* The thermometer: the effective number of keys, on a logarithmic scale from one key to all. */
@@ -144,10 +145,11 @@ function render({ model, el }) {
   const names = ["logits", "beta", "seed"];
   const ground = kit.card(el, "Softmax thermometer", STYLE), { body } = ground;
   const initial = kit.read(model, names);
-  let [range, current, drawn, columns, height, readout] = [3, 0, "", [], null, null];
+  let [range, current, drawn, columns, height, place, bar, readout] = [3, 0, "", [], null, null, 0, null];
 
   const phase = kit.html("span", { class: "phase" });
   const shown = Object.fromEntries(["axes", "bars", "words"].map((name) => [name, kit.svg("g")]));
+  const crowd = ["logit", "grip", "weight"].map((name) => kit.svg("path", { class: name })); // of many keys, the bars of each kind
   const picture = kit.svg("svg", { height: HEIGHT, "aria-hidden": "true" }, ...Object.values(shown));
   const keys = kit.html("div", {
     class: "keys", role: "group", "aria-label": "Logits. Up and down change a logit, left and right lead to another key", onkeydown: press,
@@ -270,23 +272,24 @@ function render({ model, el }) {
       ...box, top: BASE - PLOT.weights, height: PLOT.weights, title: "weights p = softmax(\u03b2s)", rise: 24,
       y: { from: 0, to: 1, ticks: [0, 0.5, 1], format: String },
     });
-    const slot = box.width / count, bar = Math.min(0.72 * slot, 46), hold = Math.min(44, Math.max(slot, 28));
+    const slot = box.width / count, hold = Math.min(44, Math.max(slot, 28));
     const [worded, held] = [slot >= 38, slot >= 14];
     const had = keys.contains(body.getRootNode().activeElement);
-    height = logits.toY;
+    [height, place, bar] = [logits.toY, (i) => logits.toX(i + 0.5), Math.min(0.72 * slot, 46)];
     // Columns that are there stay: what comes, whole, and goes is at the end.
     for (const { key, bars } of columns.splice(count)) for (const part of [key, ...bars]) part.remove();
     const added = Array.from({ length: count - columns.length }, column);
     columns.push(...added);
     current = Math.min(current, count - 1);
     columns.forEach((one, i) => {
-      const x = logits.toX(i + 0.5), [, grip, weight] = one.bars;
-      for (const rect of one.bars) {
+      const x = place(i);
+      if (held && !one.bars.length) one.bars = rects();
+      if (!held) for (const rect of one.bars.splice(0)) rect.remove();
+      one.bars.forEach((rect, kind) => {
         write(rect, "x", x - bar / 2);
         write(rect, "width", bar);
-      }
-      write(grip, "rx", Math.min(2.5, bar / 2));
-      write(weight, "rx", Math.min(3, bar / 4));
+        write(rect, "rx", [0, Math.min(2.5, bar / 2), Math.min(3, bar / 4)][kind]);
+      });
       one.words = worded ? [0, 1].map(() => kit.svg("text", { class: "value", x, "text-anchor": "middle" })) : [];
       write(one.key, "tabindex", i === current ? 0 : -1);
       write(one.key, "aria-label", `logit of key ${i + 1} of ${count}`);
@@ -296,7 +299,9 @@ function render({ model, el }) {
       else if (!held && one.hold.parentNode) one.hold.remove();
     });
     keys.append(...added.map(({ key }) => key));
-    shown.bars.append(...added.flatMap(({ bars }) => bars));
+    shown.bars.append(...columns.flatMap(({ bars }) => bars).filter((rect) => !rect.parentNode));
+    if (held) for (const path of crowd) path.remove();
+    else if (!crowd[0].parentNode) shown.bars.append(...crowd);
     keys.style.cssText = `--hold: ${hold}px; left: ${PLOT.left}px; width: ${box.width}px; top: ${PLOT.top - 6}px; height: ${PLOT.logits + 12}px`;
     shown.axes.replaceChildren(...logits.axes(), ...weights.axes());
     shown.words.replaceChildren(
@@ -312,11 +317,19 @@ function render({ model, el }) {
   /* Of one key: what takes the mouse and the keyboard, and its bars. */
   function column() {
     const hold = kit.html("div", { class: "hold" });
-    return {
-      key: kit.html("div", { class: "key", role: "slider", "aria-orientation": "vertical" }),
-      hold,
-      bars: [kit.svg("rect", { class: "logit", opacity: 0.8 }), kit.svg("rect", { class: "grip", height: 5 }), kit.svg("rect", { class: "weight" })],
-    };
+    return { key: kit.html("div", { class: "key", role: "slider", "aria-orientation": "vertical" }), hold, bars: [] };
+  }
+
+  function rects() {
+    return [kit.svg("rect", { class: "logit" }), kit.svg("rect", { class: "grip", height: 5 }), kit.svg("rect", { class: "weight" })];
+  }
+
+  /* The bars of many keys, which are too narrow to be taken one by one: a path for each kind, from height to height. */
+  function drawCrowd(logits) {
+    const path = (from, to) => logits.map((_, i) => `M${place(i) - bar / 2} ${from(i)}h${bar}V${to(i)}h${-bar}z`).join("");
+    crowd[0].setAttribute("d", path((i) => height(logits[i]), () => height(0)));
+    crowd[1].setAttribute("d", path((i) => height(logits[i]) - 2.5, (i) => height(logits[i]) + 2.5));
+    crowd[2].setAttribute("d", path((i) => BASE - readout.weights[i] * PLOT.weights, () => BASE));
   }
 
   function draw(arriving) {
@@ -330,23 +343,26 @@ function render({ model, el }) {
     columns.forEach((column, i) => {
       const { key, hold, bars: [logit, grip, weight], words } = column;
       const y = height(logits[i]), tall = readout.weights[i] * PLOT.weights;
-      if (column.y !== y) { // a turn of beta moves none of them
+      if (column.y !== y) {
         column.y = y;
-        logit.setAttribute("y", Math.min(y, height(0)));
-        logit.setAttribute("height", Math.abs(y - height(0)));
-        grip.setAttribute("y", y - 2.5);
         hold.style.top = `${y - PLOT.top + 6}px`;
         key.setAttribute("aria-valuenow", logits[i]);
       }
+      key.setAttribute("aria-valuetext", `${kit.numeral(logits[i])}, weight ${kit.numeral(readout.weights[i], 3)}`);
+      if (!logit) return;
+      write(logit, "y", Math.min(y, height(0))); // a turn of beta moves none of them
+      write(logit, "height", Math.abs(y - height(0)));
+      write(grip, "y", y - 2.5);
       weight.setAttribute("y", BASE - tall);
       weight.setAttribute("height", tall);
-      key.setAttribute("aria-valuetext", `${kit.numeral(logits[i])}, weight ${kit.numeral(readout.weights[i], 3)}`);
       if (!words.length) return;
       words[0].setAttribute("y", y + (logits[i] < 0 ? 15 : -7));
       words[0].textContent = kit.numeral(logits[i]);
       words[1].setAttribute("y", BASE - tall - 5);
       words[1].textContent = kit.numeral(readout.weights[i]);
     });
+
+    if (crowd[0].parentNode) drawCrowd(logits);
 
     const { entropy, entropy_ratio, participation, effective_keys, norm, norm_low, norm_high, sigma, sigma_c } = readout;
     const count = logits.length, melted = `${(100 * readout.liquid).toFixed(1)}%`;
