@@ -24,6 +24,17 @@ def test_parts_add_up_and_share_nothing():
     assert torch.allclose(sum(part.square().sum() for part in parts.values()), maps.square().sum())
 
 
+def test_a_smaller_map_is_as_small_as_without_its_negative_part_and_points_as_it_did():
+    maps = torch.randn(3, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = erasing.changed(maps)
+    assert torch.allclose(found["smaller"].square().sum((1, 2)), found["negative"].square().sum((1, 2)))
+    assert torch.allclose(found["smaller"] / maps, (found["smaller"] / maps)[:, :1, :1].expand(3, 6, 6))
+    assert 0 < (found["smaller"] / maps).min() < (found["smaller"] / maps).max() < 1
+    assert torch.linalg.eigvalsh(found["negative"] + found["negative"].mT).min() > -1e-12
+    assert torch.allclose(found["half"], (maps + found["negative"]) / 2)
+    assert not found["silent"].any()
+
+
 @pytest.mark.parametrize("name", ["tied", "untied", "causal"])
 @torch.no_grad()
 def test_heads_that_write_by_their_own_maps_change_nothing_and_by_others_what_they_write(name, unchecked):
@@ -44,7 +55,8 @@ def test_a_record_of_tiny_networks(tmp_path, unchecked):
     torch.save(network("untied").state_dict(), tmp_path / "untied-1.pt")
     found = erasing.erased("untied", 1, tmp_path, erasing.QUICK)
     assert sum(found["sizes"].values()) == pytest.approx(1, abs=1e-3)
-    assert set(found["loss"]) == set(found["cosine"]) == {"whole", "negative", "half", "positive", "antisymmetric"}
+    changed = {"negative", "half", "positive", "antisymmetric", "smaller", "silent"}
+    assert set(found["loss"]) == set(found["cosine"]) == {"whole"} | changed
     assert all(len(curve) == erasing.QUICK["sizes"]["steps"] + 1 for curve in found["cosine"].values())
 
 
@@ -62,4 +74,5 @@ def test_what_is_taken_out_is_the_part_that_is_named(tmp_path, unchecked):
     torch.nn.init.zeros_(mixer.to_out.weight)
     silent = [examinations.cosines(state, asked.real) for state in model.states(asked.tokens, asked.real)]
     assert found["cosine"]["positive"] == pytest.approx(silent, rel=1e-3)
+    assert found["cosine"]["silent"] == pytest.approx(silent, rel=1e-3)
     assert found["cosine"]["positive"][-1] != pytest.approx(found["cosine"]["whole"][-1], rel=0.01)
