@@ -91,20 +91,26 @@ def measured(model: LanguageModel, asked: Asked) -> tuple[list[float], float]:
 
 
 @torch.no_grad()
-def erased(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """Everything about one network."""
-    model, asked = specimen(network, **settings["sizes"]).eval(), Asked(network, settings)
-    model.load_state_dict(torch.load(folder / f"{network}-{seed}.pt", weights_only=True))
+def without(model: LanguageModel, asked: Asked) -> dict[str, Any]:
+    """How large the parts of a model's maps are, and what becomes of cosines and loss with each way of changing them."""
     whole = [maps_of(cast("SoftmaxAttention", block.mixer)) for block in model.stack.blocks]
     parts, others = [parts_of(maps) for maps in whole], [changed(maps) for maps in whole]
     total = sum(maps.square().sum() for maps in whole)
-    found: dict[str, Any] = {"network": network, "seed": seed, "sizes": {}, "cosine": {}, "loss": {}}
+    found: dict[str, Any] = {"sizes": {}, "cosine": {}, "loss": {}}
     found["cosine"]["whole"], found["loss"]["whole"] = measured(model, asked)
     for name in parts[0]:
         found["sizes"][name] = (sum(each[name].square().sum() for each in parts) / total).item()
     for name in others[0]:
         with writing(model, [each[name] for each in others]):
             found["cosine"][name], found["loss"][name] = measured(model, asked)
+    return found
+
+
+def erased(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Everything about one network."""
+    model = specimen(network, **settings["sizes"]).eval()
+    model.load_state_dict(torch.load(folder / f"{network}-{seed}.pt", weights_only=True))
+    found = {"network": network, "seed": seed} | without(model, Asked(network, settings))
     return records.rounded(found, ("seed",))
 
 

@@ -6,7 +6,10 @@ import pytest
 import torch
 from examinations import Asked
 
-from attnlib.course.models.specimens import specimen
+from attnlib.course import recorded
+from attnlib.course.models.specimens import NETWORKS, specimen, trained_specimen
+
+RECORD = recorded("erasing")
 
 
 def network(name):
@@ -76,3 +79,28 @@ def test_what_is_taken_out_is_the_part_that_is_named(tmp_path, unchecked):
     assert found["cosine"]["positive"] == pytest.approx(silent, rel=1e-3)
     assert found["cosine"]["silent"] == pytest.approx(silent, rel=1e-3)
     assert found["cosine"]["positive"][-1] != pytest.approx(found["cosine"]["whole"][-1], rel=0.01)
+
+
+# --- the committed record ---
+
+
+def test_the_committed_record_has_what_the_script_asks_for():
+    assert RECORD["settings"] == erasing.SETTINGS
+    assert not RECORD["quick"]
+    assert RECORD["command"] == "python experiments/erasing.py"
+    assert {(run["network"], run["seed"]) for run in RECORD["runs"]} == {(name, k) for name in NETWORKS for k in range(1, 6)}
+    assert len(RECORD["runs"]) == 15
+    for run in RECORD["runs"]:
+        assert sum(run["sizes"].values()) == pytest.approx(1, abs=1e-3)
+        assert set(run["cosine"]) == set(run["loss"]) == {"whole", *erasing.changed(torch.eye(2)[None])}
+        assert {len(curve) for curve in run["cosine"].values()} == {9}
+
+
+def test_tied_1_measured_again_from_the_weights_that_ship(unchecked):
+    """In half precision, on fewer strings of their own."""
+    wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))
+    found = erasing.without(trained_specimen(recorded("specimen_weights")), Asked("tied", erasing.SETTINGS, 60))
+    assert found["sizes"] == pytest.approx(wanted["sizes"], abs=1e-3)
+    for name, curve in found["cosine"].items():
+        assert curve == pytest.approx(wanted["cosine"][name], abs=0.06), name
+        assert found["loss"][name] == pytest.approx(wanted["loss"][name], rel=0.2, abs=0.1), name
