@@ -99,8 +99,9 @@ def test_the_committed_record_has_what_the_script_asks_for():
 def test_tied_1_measured_again_from_the_weights_that_ship(unchecked):
     """In half precision, on fewer strings of their own."""
     wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))
-    found = erasing.without(trained_specimen(recorded("specimen_weights")), Asked("tied", erasing.SETTINGS, 60))
+    found = erasing.without(trained_specimen(recorded("specimen_weights")), Asked("tied", erasing.SETTINGS, 40))
     assert found["sizes"] == pytest.approx(wanted["sizes"], abs=1e-3)
     for name, curve in found["cosine"].items():
         assert curve == pytest.approx(wanted["cosine"][name], abs=0.06), name
-        assert found["loss"][name] == pytest.approx(wanted["loss"][name], rel=0.2, abs=0.1), name
+        more, said = (one["loss"][name] - one["loss"]["whole"] for one in (found, wanted))
+        assert more == pytest.approx(said, rel=0.25, abs=0.06), name
