@@ -8,7 +8,8 @@ eigenvectors of its symmetric part ``M = sum_i lambda_i u_i u_i^T + K``. On stri
 - ``sizes``: the share of all ``|M|^2`` that eigenvalues below zero, eigenvalues above it, and K have;
 - ``cosine``: between tokens of a string in each state, and ``loss``, with the networks as they are (``whole``), and when in
   all heads at all steps the negative part is taken out (``negative``), half of it (``half``), the positive part
-  (``positive``), or K (``antisymmetric``). Weights follow the state.
+  (``positive``), or K (``antisymmetric``); when every M is made as small as it is without its negative part, all signs kept
+  (``smaller``); and when heads write nothing (``silent``). Weights follow the state.
 
 The file is written after each network. What was predicted stands in ``predictions.md``, under "Heads that erase".
 """
@@ -57,6 +58,14 @@ def maps_of(mixer: SoftmaxAttention) -> Tensor:
     return out @ value
 
 
+def changed(maps: Tensor) -> dict[str, Tensor]:
+    """Maps ``[heads, dim, dim]`` without a part, and two controls: all of a map made smaller, and nothing."""
+    parts = parts_of(maps)
+    found = {name: maps - part for name, part in parts.items()} | {"half": maps - parts["negative"] / 2}
+    left, whole = (each.square().sum((-2, -1), keepdim=True) for each in (found["negative"], maps))
+    return found | {"smaller": maps * (left / whole).sqrt(), "silent": torch.zeros_like(maps)}
+
+
 @contextmanager
 def writing(model: LanguageModel, maps: list[Tensor]) -> Iterator[None]:
     """Inside, the heads of each block write by these maps, ``[heads, dim, dim]``, in place of their own."""
@@ -82,20 +91,26 @@ def measured(model: LanguageModel, asked: Asked) -> tuple[list[float], float]:
 
 
 @torch.no_grad()
-def erased(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """Everything about one network."""
-    model, asked = specimen(network, **settings["sizes"]).eval(), Asked(network, settings)
-    model.load_state_dict(torch.load(folder / f"{network}-{seed}.pt", weights_only=True))
+def without(model: LanguageModel, asked: Asked) -> dict[str, Any]:
+    """How large the parts of a model's maps are, and what becomes of cosines and loss with each way of changing them."""
     whole = [maps_of(cast("SoftmaxAttention", block.mixer)) for block in model.stack.blocks]
-    parts = [parts_of(maps) for maps in whole]
+    parts, others = [parts_of(maps) for maps in whole], [changed(maps) for maps in whole]
     total = sum(maps.square().sum() for maps in whole)
-    found: dict[str, Any] = {"network": network, "seed": seed, "sizes": {}, "cosine": {}, "loss": {}}
+    found: dict[str, Any] = {"sizes": {}, "cosine": {}, "loss": {}}
     found["cosine"]["whole"], found["loss"]["whole"] = measured(model, asked)
     for name in parts[0]:
         found["sizes"][name] = (sum(each[name].square().sum() for each in parts) / total).item()
-    for name, part, share in (*((name, name, 1.0) for name in parts[0]), ("half", "negative", 0.5)):
-        with writing(model, [maps - share * each[part] for maps, each in zip(whole, parts, strict=True)]):
+    for name in others[0]:
+        with writing(model, [each[name] for each in others]):
             found["cosine"][name], found["loss"][name] = measured(model, asked)
+    return found
+
+
+def erased(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Everything about one network."""
+    model = specimen(network, **settings["sizes"]).eval()
+    model.load_state_dict(torch.load(folder / f"{network}-{seed}.pt", weights_only=True))
+    found = {"network": network, "seed": seed} | without(model, Asked(network, settings))
     return records.rounded(found, ("seed",))
 
 

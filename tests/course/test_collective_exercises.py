@@ -263,7 +263,7 @@ def test_what_one_reading_may_know_over_all_permutations():
 
 
 @pytest.mark.parametrize("number", EXERCISES)
-def test_each_wrong_answer_of_a_page_that_is_to_come_is_named(number):
+def test_each_wrong_answer_of_page_7d_is_named(number):
     exercise = EXERCISES[number]
     assert verdict(exercise, exercise.reference).right
     assert {name: verdict(exercise, mistake.answer).mistake for name, mistake in exercise.mistakes.items()} == {

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 import torch
@@ -196,6 +196,20 @@ def test_who_maps_knows_more_than_who_does_not():
     assert found["one_side"] == [other.mean().item(), wrong.double().mean().item()]
     expected = joining_bounds.entropy(Language()) / (joining_bounds.mean_length(Language()) - 1)
     assert found["causal"][0] == pytest.approx(expected, abs=0.1)
+
+
+def test_places_alone_tell_47_of_a_hundred_origins():
+    """Who knows its own place, that of the arrow and that of the end: exact, since forms are even (claim 7.92)."""
+    strings = Language().draw(4000, generator=drawn(5))
+    kinds = {int(form): index for index, form in enumerate(strings.form)}
+    assert len(kinds) == len(Language().forms)
+    origins: dict[tuple[int, int, int], Counter[int]] = {}
+    for index in kinds.values():
+        arrow, end = (strings.tokens[index].tolist().index(NUMBER[name]) for name in (">>", "$"))
+        for row, key in strings.keys[index].nonzero().tolist():
+            origins.setdefault((row, arrow, end), Counter())[key] += 1
+    rows = sum(int(strings.keys[index].any(-1).sum()) for index in kinds.values())
+    assert sum(max(keys.values()) for keys in origins.values()) / rows == pytest.approx(0.4746, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(3))

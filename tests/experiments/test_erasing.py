@@ -6,7 +6,10 @@ import pytest
 import torch
 from examinations import Asked
 
-from attnlib.course.models.specimens import specimen
+from attnlib.course import recorded
+from attnlib.course.models.specimens import NETWORKS, specimen, trained_specimen
+
+RECORD = recorded("erasing")
 
 
 def network(name):
@@ -22,6 +25,17 @@ def test_parts_add_up_and_share_nothing():
     assert torch.linalg.eigvalsh(parts["positive"]).min() > -1e-12
     assert torch.equal(parts["antisymmetric"].mT, -parts["antisymmetric"])
     assert torch.allclose(sum(part.square().sum() for part in parts.values()), maps.square().sum())
+
+
+def test_a_smaller_map_is_as_small_as_without_its_negative_part_and_points_as_it_did():
+    maps = torch.randn(3, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = erasing.changed(maps)
+    assert torch.allclose(found["smaller"].square().sum((1, 2)), found["negative"].square().sum((1, 2)))
+    assert torch.allclose(found["smaller"] / maps, (found["smaller"] / maps)[:, :1, :1].expand(3, 6, 6))
+    assert 0 < (found["smaller"] / maps).min() < (found["smaller"] / maps).max() < 1
+    assert torch.linalg.eigvalsh(found["negative"] + found["negative"].mT).min() > -1e-12
+    assert torch.allclose(found["half"], (maps + found["negative"]) / 2)
+    assert not found["silent"].any()
 
 
 @pytest.mark.parametrize("name", ["tied", "untied", "causal"])
@@ -44,7 +58,8 @@ def test_a_record_of_tiny_networks(tmp_path, unchecked):
     torch.save(network("untied").state_dict(), tmp_path / "untied-1.pt")
     found = erasing.erased("untied", 1, tmp_path, erasing.QUICK)
     assert sum(found["sizes"].values()) == pytest.approx(1, abs=1e-3)
-    assert set(found["loss"]) == set(found["cosine"]) == {"whole", "negative", "half", "positive", "antisymmetric"}
+    changed = {"negative", "half", "positive", "antisymmetric", "smaller", "silent"}
+    assert set(found["loss"]) == set(found["cosine"]) == {"whole"} | changed
     assert all(len(curve) == erasing.QUICK["sizes"]["steps"] + 1 for curve in found["cosine"].values())
 
 
@@ -62,4 +77,31 @@ def test_what_is_taken_out_is_the_part_that_is_named(tmp_path, unchecked):
     torch.nn.init.zeros_(mixer.to_out.weight)
     silent = [examinations.cosines(state, asked.real) for state in model.states(asked.tokens, asked.real)]
     assert found["cosine"]["positive"] == pytest.approx(silent, rel=1e-3)
+    assert found["cosine"]["silent"] == pytest.approx(silent, rel=1e-3)
     assert found["cosine"]["positive"][-1] != pytest.approx(found["cosine"]["whole"][-1], rel=0.01)
+
+
+# --- the committed record ---
+
+
+def test_the_committed_record_has_what_the_script_asks_for():
+    assert RECORD["settings"] == erasing.SETTINGS
+    assert not RECORD["quick"]
+    assert RECORD["command"] == "python experiments/erasing.py"
+    assert {(run["network"], run["seed"]) for run in RECORD["runs"]} == {(name, k) for name in NETWORKS for k in range(1, 6)}
+    assert len(RECORD["runs"]) == 15
+    for run in RECORD["runs"]:
+        assert sum(run["sizes"].values()) == pytest.approx(1, abs=1e-3)
+        assert set(run["cosine"]) == set(run["loss"]) == {"whole", *erasing.changed(torch.eye(2)[None])}
+        assert {len(curve) for curve in run["cosine"].values()} == {9}
+
+
+def test_tied_1_measured_again_from_the_weights_that_ship(unchecked):
+    """In half precision, on fewer strings of their own."""
+    wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))
+    found = erasing.without(trained_specimen(recorded("specimen_weights")), Asked("tied", erasing.SETTINGS, 40))
+    assert found["sizes"] == pytest.approx(wanted["sizes"], abs=1e-3)
+    for name, curve in found["cosine"].items():
+        assert curve == pytest.approx(wanted["cosine"][name], abs=0.06), name
+        more, said = (one["loss"][name] - one["loss"]["whole"] for one in (found, wanted))
+        assert more == pytest.approx(said, rel=0.25, abs=0.06), name

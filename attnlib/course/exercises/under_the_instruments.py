@@ -1,6 +1,6 @@
 """Exercises of page 7d, under the instruments.
 
-It is longer than 250 lines because each of the five names its wrong answers, forty in all, as small functions.
+It is longer than 250 lines because each of the five names its wrong answers, eight or more, as small functions.
 """
 
 import math
@@ -150,6 +150,10 @@ STORE: Exercise[[Tensor, Tensor]] = Exercise(
         "width": Mistake("You divided by the width.", lambda W, V: (W @ V).trace() / len(W)),
         "no scale": Mistake("Divide by the sum of the singular values.", lambda W, V: (W @ V).trace()),
         "sign lost": Mistake("A negative trace erases: keep its sign.", lambda W, V: _kept(W, V).abs()),
+        "other product": Mistake(
+            "You took W_V W_O, [d, d]. Its trace is the same; the singular values are those of what is written, W_O W_V.",
+            lambda W, V: (V @ W).trace() / torch.linalg.svdvals(V @ W).sum(),
+        ),
         "maps apart": Mistake(
             "Singular values of a product are not products of singular values.",
             lambda W, V: (W @ V).trace() / (torch.linalg.svdvals(W) * torch.linalg.svdvals(V)).sum(),
@@ -211,6 +215,10 @@ SILENCE: Exercise[[Tensor, Tensor, Tensor]] = Exercise(
             "That is what the head says now. The change is asked for: take off what it said.",
             lambda read, real, out: (_mean(read, real) + 0 * read) @ out.mT,
         ),
+        "padding left": Mistake(
+            "You left padding as it was. The head says its mean at every place; nobody reads padding, but the shape has it.",
+            lambda read, real, out: ((_mean(read, real) - read) * real[..., None]) @ out.mT,
+        ),
         "not written": Mistake(
             "That is in the head's own numbers: its map out, W_O, writes them into the stream.",
             lambda read, real, out: _mean(read, real) - read,
@@ -258,6 +266,10 @@ EXPONENT: Exercise[[Tensor, Tensor, Tensor, int, int]] = Exercise(
             "The slope of tanh is taken at A x: 1 - (new state)^2.",
             lambda A, x, v, n, T: _grown(A, x, v, n, T, slope=lambda now, then: 1 - now.square()),
         ),
+        "slope first": Mistake(
+            "You took the slope first and A then: the map is tanh after A, so that its slope comes last.",
+            lambda A, x, v, n, T: _slope_first(A, x, v, n, T),
+        ),
         "as a state": Mistake(
             "You sent the difference through the map as a state is: it needs the map's derivative at the state.",
             lambda A, x, v, n, T: _as_state(A, x, v, n, T),
@@ -279,6 +291,16 @@ EXPONENT: Exercise[[Tensor, Tensor, Tensor, int, int]] = Exercise(
         "turned": Mistake("That is A^T.", lambda A, x, v, n, T: _grown(A.mT, x, v, n, T)),
     },
 )
+
+
+def _slope_first(A: Tensor, x: Tensor, v: Tensor, before: int, steps: int) -> Tensor:
+    total = x.new_zeros(())
+    for t in range(before + steps):
+        x = torch.tanh(A @ x)
+        v = A @ ((1 - x.square()) * v)
+        total = total + v.norm().log() * (t >= before)
+        v = v / v.norm()
+    return total / steps
 
 
 def _as_state(A: Tensor, x: Tensor, v: Tensor, before: int, steps: int) -> Tensor:
