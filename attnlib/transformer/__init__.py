@@ -10,6 +10,7 @@ from attnlib.transformer.instruments import ValueKinds, antisymmetric_share, arr
 from attnlib.transformer.language import Embedding, LanguageModel
 from attnlib.transformer.load import load
 from attnlib.transformer.noise import FilmsUnderNoise, films_under_noise, nearby_starts
+from attnlib.transformer.norms import norm_readings
 from attnlib.transformer.records import Comparison, Standing, TrainingRun
 from attnlib.transformer.registry import Contestant, Contestants, mixer, register, registered
 from attnlib.transformer.stability import lyapunov_exponent
@@ -46,6 +47,7 @@ __all__ = [
     "lyapunov_exponent",
     "mixer",
     "nearby_starts",
+    "norm_readings",
     "preset",
     "register",
     "registered",

@@ -104,8 +104,8 @@ class NormReading:
 class NoiseReading:
     """A tied block that goes on under noise: means over pairs of starts of what :func:`films_under_noise` finds.
 
-    ``sigma``: the noise on each token, in its own root mean square. ``exponent``: the rate at which a small difference grows in
-    the last steps, of :func:`nearby_starts`, nats a step. ``apart``: how far two films under one noise end from each other, in
+    ``sigma``: the noise on each token, in its own root mean square. ``exponent``: the rate at which a small difference grows,
+    of :func:`nearby_starts`, nats a step. ``apart``: how far two films under one noise end from each other, in
     units of their size; ``met``: the share of films that ended closer than a thousandth. ``law``: how far the means of two laws
     are apart, and ``law_over_error`` the same in units of its sampling error: near one, the law has forgotten where it began.
     Both are None without noise.

@@ -49,9 +49,9 @@ def examine(
     what a head returns before the map out by its mean over all tokens, at one step, and is the loss then less the loss before.
     Of each norm of a block, what its epsilon is worth: :class:`NormReading`.
 
-    With ``noises`` a tied block goes on for 300 steps, its input shaken: :func:`films_under_noise` and :func:`nearby_starts`
-    for the first eight texts, 16 noises, read in the last 100 steps. The second start of a text is the next one in the batch
-    with as many tokens at the same places; where there is none, the text itself, backwards.
+    With ``noises`` a tied block goes on for 300 steps, its input shaken: :func:`films_under_noise` of the first eight texts, 16
+    noises and the last 100 steps, and :func:`nearby_starts`, the last 200. The second start of a text is the next one in the
+    batch with tokens at the same places; where there is none, the text itself, backwards.
 
     Args:
         model: as above. It is run as it is, without gradients, in ``eval`` mode, and left in the mode it was in.

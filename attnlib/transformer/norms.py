@@ -4,12 +4,67 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attnlib._core.checks import check_floating, check_kind, check_tensors
+from attnlib._core.values import check_visible
 from attnlib.transformer.examination import NormReading
+from attnlib.transformer.stack import Stack
 
 PLACES = {"mixer": "mixer_norm", "feed_forward": "feed_forward_norm"}
 """The norms of a block: what each belongs to, and its name there."""
+
+
+def norm_readings(
+    stack: Stack, x: Float[Tensor, "*batch n dim"], *, mask: Bool[Tensor, "*batch n"] | None = None
+) -> tuple[NormReading, ...]:
+    """What the epsilon of each norm in a stack is worth beside what comes to it, step by step.
+
+    Read are a block's ``mixer_norm`` and ``feed_forward_norm``, as :class:`Block` has them, where they are layer norms or
+    ``torch.nn.RMSNorm`` over the last axis and are asked once in a step. The formula is that of :class:`NormReading`.
+
+    Args:
+        stack: the blocks. It is run as it is, without gradients.
+        x: what comes to the first, ``[*batch, n, dim]``.
+        mask: ``[*batch, n]``, True for what is a token and no padding, which counts nowhere.
+
+    Returns:
+        A row for each norm at each step; none of blocks without norms.
+
+    Raises:
+        ValueError: what is no stack, x that is not ``[*batch, n, dim]``, a mask that does not fit or leaves nothing, and what
+            the blocks raise.
+
+    Source: :class:`NormReading` says it.
+
+    >>> from attnlib.attention import SoftmaxAttention
+    >>> from attnlib.transformer import Block
+    >>> rows = norm_readings(Stack(Block(SoftmaxAttention(4), epsilon=0.5), steps=2), torch.tensor([[[1.0, 1.0, -1.0, -1.0]]]))
+    >>> [(row.step, row.norm) for row in rows], round(rows[0].share, 4)  # of a variance of one
+    ([(1, 'mixer'), (2, 'mixer')], 0.3333)
+    """
+    check_kind("stack", stack, Stack, "a Stack")
+    check_floating(x=x)
+    check_visible(x=x)
+    if x.ndim < 2 or 0 in x.shape:
+        raise ValueError(f"x has shape {tuple(x.shape)}; expected [*batch, n, dim], each at least 1")
+    real = torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
+    if mask is not None:
+        check_tensors(mask=mask)
+        check_visible(mask=mask)
+        if mask.dtype != torch.bool or mask.shape != real.shape or mask.device != x.device or not bool(mask.any()):
+            came = f"mask is {mask.dtype} of shape {tuple(mask.shape)} on {mask.device}"
+            raise ValueError(f"{came}; expected booleans {tuple(real.shape)} on {x.device}, some of them True")
+        real = mask
+    rows = []
+    with torch.no_grad():
+        for step in range(stack.steps):
+            place = 0 if stack.tied else step
+            with listening(stack.blocks[place]) as heard:
+                x = stack.step(x, step, mask=None if mask is None else mask.unsqueeze(-2))
+            rows += read_norms(stack.blocks[place], heard, real, step=step + 1, place=place + 1)
+    return tuple(rows)
 
 
 def norms_of(block: nn.Module) -> dict[str, nn.LayerNorm | nn.RMSNorm]:
@@ -37,7 +92,7 @@ def listening(block: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
 
 def read_norms(block: nn.Module, heard: dict[str, list[Tensor]], real: Tensor, *, step: int, place: int) -> list[NormReading]:
-    """A row for each norm that was asked once; ``real [batch, n]``: what is a token. Steps and places count from 1."""
+    """A row for each norm that was asked once; ``real [*batch, n]``: what is a token. Steps and places count from 1."""
     rows = []
     for name, norm in norms_of(block).items():
         came = heard[name]

@@ -11,8 +11,8 @@ from attnlib.transformer.examination import NoiseReading
 from attnlib.transformer.noise import films_under_noise, nearby_starts
 from attnlib.transformer.run import Run
 
-TEXTS, FILMS, STEPS, LAST = 8, 16, 300, 100
-"""How many texts go on under noise, under how many noises, for how many steps, and which of them are read."""
+TEXTS, FILMS, STEPS, BEFORE, LAST = 8, 16, 300, 100, 100
+"""How many texts go on under noise, under how many noises, for how many steps; those before an exponent, those of a law."""
 
 
 def sizes(noises: Sequence[float | int], *, tied: bool) -> list[float]:
@@ -36,7 +36,7 @@ def read_noises(
     rows = []
     for sigma in with_bar(noises, "noises", progress):
         found = films_under_noise(run.stack, starts, sigma, mask=mask, films=FILMS, steps=STEPS, last=LAST)
-        growth = nearby_starts(run.stack, starts[0], sigma, mask=mask, steps=STEPS)[-LAST:]
+        growth = nearby_starts(run.stack, starts[0], sigma, mask=mask, steps=STEPS)[BEFORE:]
         ends = (growth, found.apart, found.met, found.law, found.law_over_error)
         rows.append(NoiseReading(sigma, *(None if one is None else float(one.double().mean()) for one in ends)))
     return tuple(rows)
