@@ -100,7 +100,7 @@ def films_under_noise(
     steps = check_count("steps", steps)
     last, close = check_count("last", last, 1, steps), check_number("close", close, above=0)
     real, drawn = _real(mask, starts), _generator(generator, starts)
-    step, half = shaken(function, sigma, real), films // 2
+    step, half = shaken(function, sigma, real, "starts"), films // 2
     x = starts.detach() if real is None else torch.where(real.unsqueeze(-1), starts.detach(), 0.0)
     x = x.unsqueeze(1).expand(-1, films if sigma else 1, -1, -1, -1)
     gap = squared = expected = torch.zeros(starts.shape[1], dtype=torch.float64, device=starts.device)
@@ -164,7 +164,7 @@ def nearby_starts(
     check_finite(start=start)
     sigma, steps = check_number("sigma", sigma, least=0), check_count("steps", steps)
     real, drawn = _real(mask, start), _generator(generator, start)
-    step = shaken(function, sigma, real)
+    step = shaken(function, sigma, real, "start")
     x = start.detach() if real is None else torch.where(real.unsqueeze(-1), start.detach(), 0.0)
 
     def moved(flat: Tensor) -> Tensor:
@@ -174,10 +174,11 @@ def nearby_starts(
     return torch.stack(list(growths(moved, x.flatten(1), steps))).to(start.dtype)
 
 
-def shaken(function: Map, sigma: float, real: Tensor | None) -> Step:
+def shaken(function: Map, sigma: float, real: Tensor | None, name: str) -> Step:
     """A step whose input is shaken: each token by sigma times its own root mean square; what is no token stays zero.
 
-    ``real [texts, n]``, None where all are tokens. Raises ValueError on what is no step, or is one of another shape.
+    ``real [texts, n]``, None where all are tokens; ``name`` is that of the states which began. Raises ValueError on what is no
+    step, or is one of another shape, and on numbers that overflow.
     """
     take = _taken(function)
 
@@ -185,7 +186,7 @@ def shaken(function: Map, sigma: float, real: Tensor | None) -> Step:
         if sigma and noise is not None:
             square = widened(x).square().mean(-1, keepdim=True)
             size = torch.where(square > 0, square, 1.0).sqrt() * (square > 0)  # whose derivative is finite at nothing
-            x = x + (sigma * size * noise).to(x.dtype)
+            x = check_result(x + (sigma * size * noise).to(x.dtype), f"{name}, function's values or sigma are")
         rows = None if real is None else real.expand(x.shape[:-1]).flatten(0, -2)
         flat = x.flatten(0, -3) if rows is None else torch.where(rows.unsqueeze(-1), x.flatten(0, -3), 0.0)
         made = take(flat, rows)

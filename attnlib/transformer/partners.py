@@ -17,7 +17,7 @@ TEXTS, FILMS, STEPS, BEFORE, LAST = 8, 16, 300, 100, 100
 
 def sizes(noises: Sequence[float | int], *, tied: bool) -> list[float]:
     """The sizes of noise that were asked for; raise where they are none, or where no block can go on."""
-    if isinstance(noises, str | Tensor) or not isinstance(noises, Sequence):
+    if isinstance(noises, str | bytes | Tensor) or not isinstance(noises, Sequence):
         raise ValueError(f"noises is a {type(noises).__name__}; expected a tuple or list of numbers")
     found = [check_number("noises", one, least=0) for one in noises]
     if found and not tied:

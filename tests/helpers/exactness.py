@@ -34,7 +34,7 @@ RANDOM = {
     "compare",
 }
 RANDOM |= {f"Comparison.{name}" for name in ("standing", "difference", "best", "rows")}
-RANDOM |= {"examine", "Examination.page"}
+RANDOM |= {"examine", "Examination.page", "films_under_noise", "nearby_starts"}
 """What draws other numbers in another dtype, or takes differences of numbers that nearly agree: only finite."""
 
 EVIDENCE = {"iterations"}
