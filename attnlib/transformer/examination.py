@@ -154,7 +154,8 @@ class Examination:
 
         Raises ValueError on a table that there is not.
         """
-        return [{name: getattr(row, name) for name in _columns(rows)} for row in getattr(self, rows)]
+        columns = _columns(rows)
+        return [{name: getattr(row, name) for name in columns} for row in getattr(self, rows)]
 
     def grid(self, name: str) -> Float[Tensor, "steps heads"]:
         """One column of the table as ``[steps, heads]``, NaN where a step has no such head. Raises ValueError on its name."""
