@@ -26,7 +26,7 @@ class FilmsUnderNoise:
     ``apart``: how far they end from each other, the root of the squared distance over the mean of the squared sizes: 0 is one
     film, about 1.4 two that have nothing to do with each other; mean over noises. ``met``: the share of noises under which that
     is small. ``law``: how far the means of the two laws are apart, in the same unit, and ``law_over_error``: in units of what
-    their sampling makes of it. Both are None without noise.
+    their sampling, or else rounding, makes of it. Both are None without noise.
 
     >>> starts = torch.randn(2, 3, 4, 8)
     >>> films_under_noise(lambda x: x / 2 + 1, starts, 0.1, steps=40, last=5).met
@@ -101,6 +101,7 @@ def films_under_noise(
     last, close = check_count("last", last, 1, steps), check_number("close", close, above=0)
     real, drawn = _real(mask, starts), _generator(generator, starts)
     step, half = shaken(function, sigma, real, "starts"), films // 2
+    rounding = torch.finfo(starts.dtype).eps ** 2
     x = starts.detach() if real is None else torch.where(real.unsqueeze(-1), starts.detach(), 0.0)
     x = x.unsqueeze(1).expand(-1, films if sigma else 1, -1, -1, -1)
     gap = squared = expected = torch.zeros(starts.shape[1], dtype=torch.float64, device=starts.device)
@@ -112,7 +113,8 @@ def films_under_noise(
                 first, second = one.mean(0), other.mean(0)
                 gap = gap + apart(first, second) / last
                 squared = squared + (first - second).square().sum((-2, -1))
-                expected = expected + ((one.var(0) + other.var(0)) / half).sum((-2, -1))
+                means = first.square() + second.square()  # which are rounded: no error is less than that
+                expected = expected + ((one.var(0) + other.var(0)) / half + rounding * means).sum((-2, -1))
     between = apart(*x.double())  # [films, pairs]
     ends = between.mean(0), (between < close).double().mean(0)
     told = (*ends, gap, _ratio(squared, expected).sqrt()) if sigma else ends
@@ -206,7 +208,7 @@ def apart(one: Tensor, other: Tensor) -> Tensor:
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:
-    """One over the other; 0 where both are, infinity where the other is alone."""
+    """One over the other; 0 where the first is."""
     return torch.where(part > 0, part / whole, 0.0)
 
 

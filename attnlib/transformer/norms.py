@@ -30,11 +30,11 @@ def norm_readings(
         mask: ``[*batch, n]``, True for what is a token and no padding, which counts nowhere.
 
     Returns:
-        A row for each norm at each step; none of blocks without norms.
+        A row for each norm at each step; none of blocks without norms, and none of no tokens.
 
     Raises:
-        ValueError: what is no stack, x that is not ``[*batch, n, dim]``, a mask that does not fit or leaves nothing, and what
-            the blocks raise.
+        ValueError: what is no stack, x that is not ``[*batch, n, dim]``, a mask that does not fit, and what the blocks
+            raise.
 
     Source: :class:`NormReading` says it.
 
@@ -47,15 +47,15 @@ def norm_readings(
     check_kind("stack", stack, Stack, "a Stack")
     check_floating(x=x)
     check_visible(x=x)
-    if x.ndim < 2 or 0 in x.shape:
-        raise ValueError(f"x has shape {tuple(x.shape)}; expected [*batch, n, dim], each at least 1")
+    if x.ndim < 2 or 0 in x.shape[-2:]:
+        raise ValueError(f"x has shape {tuple(x.shape)}; expected [*batch, n, dim] with n >= 1 and dim >= 1")
     real = torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
     if mask is not None:
         check_tensors(mask=mask)
         check_visible(mask=mask)
-        if mask.dtype != torch.bool or mask.shape != real.shape or mask.device != x.device or not bool(mask.any()):
+        if mask.dtype != torch.bool or mask.shape != real.shape or mask.device != x.device:
             came = f"mask is {mask.dtype} of shape {tuple(mask.shape)} on {mask.device}"
-            raise ValueError(f"{came}; expected booleans {tuple(real.shape)} on {x.device}, some of them True")
+            raise ValueError(f"{came}; expected booleans {tuple(real.shape)} on {x.device}")
         real = mask
     rows = []
     with torch.no_grad():
@@ -96,7 +96,7 @@ def read_norms(block: nn.Module, heard: dict[str, list[Tensor]], real: Tensor, *
     rows = []
     for name, norm in norms_of(block).items():
         came = heard[name]
-        if len(came) == 1 and came[0].shape[:-1] == real.shape:
+        if len(came) == 1 and came[0].shape[:-1] == real.shape and real.any():
             rows.append(_read(name, norm, came[0], real, step, place))
     return rows
 

@@ -37,8 +37,8 @@ def read_noises(
     for sigma in with_bar(noises, "noises", progress):
         found = films_under_noise(run.stack, starts, sigma, mask=mask, films=FILMS, steps=STEPS, last=LAST)
         growth = nearby_starts(run.stack, starts[0], sigma, mask=mask, steps=STEPS)[BEFORE:]
-        ends = (growth, found.apart, found.met, found.law, found.law_over_error)
-        rows.append(NoiseReading(sigma, *(None if one is None else float(one.double().mean()) for one in ends)))
+        law, error = (None if one is None else _mean(one) for one in (found.law, found.law_over_error))
+        rows.append(NoiseReading(sigma, _mean(growth), _mean(found.apart), _mean(found.met), law, error))
     return tuple(rows)
 
 
@@ -58,3 +58,7 @@ def _others(embed: Callable[[Tensor], Tensor], run: Run, tokens: Tensor) -> Tens
     if alone:
         found[alone] = embed(chosen[alone]).to(found)
     return found
+
+
+def _mean(numbers: Tensor) -> float:
+    return float(numbers.double().mean())

@@ -73,9 +73,9 @@ def growths(
     vector = (vector / vector.norm(dim=-1, keepdim=True)).to(state.dtype)
     for _ in range(steps):
         state, moved = _pushed(function, state, vector)
-        growth = moved.norm(dim=-1)
-        yield growth.double().log()
-        vector = moved / torch.where(growth > 0, growth, 1.0).unsqueeze(-1)
+        growth = check_result(moved.double().norm(dim=-1), "function's derivatives are")
+        yield growth.log()
+        vector = (moved / torch.where(growth > 0, growth, 1.0).unsqueeze(-1)).to(state.dtype)
 
 
 def _pushed(function: Callable[[Tensor], Tensor], state: Tensor, vector: Tensor) -> tuple[Tensor, Tensor]:

@@ -743,7 +743,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     **dict.fromkeys(("films_under_noise.mask", "nearby_starts.mask"), lambda about: torch.ones(3, 3, dtype=torch.bool)),
     "films_under_noise.films": lambda about: 4,
     "films_under_noise.last": lambda about: 1,
-    "norm_readings.stack": lambda about: build(Entry("Stack", _class("Stack")), about.world)().to(about.world.dtype),
+    "norm_readings.stack": lambda about: _module(_class("Stack"), about.world.dtype),
     "norm_readings.x": lambda about: _draw(about, *about.world.batch, "n", 8) * about.world.scale,
     "norm_readings.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
     "thermometer.weights": lambda about: _draw(about, *about.world.batch, "n", "m").softmax(-1),
