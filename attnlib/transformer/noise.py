@@ -21,7 +21,7 @@ Step = Callable[[Tensor, Tensor | None], Tensor]
 
 @dataclass(frozen=True)
 class FilmsUnderNoise:
-    """What became of pairs of films under one noise, for each pair.
+    """What became of pairs of films under one noise, each ``[pairs]``.
 
     ``apart``: how far they end from each other, the root of the squared distance over the mean of the squared sizes: 0 is one
     film, about 1.4 two that have nothing to do with each other; mean over noises. ``met``: the share of noises under which that

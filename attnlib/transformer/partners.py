@@ -35,8 +35,11 @@ def read_noises(
     mask = run.real[:TEXTS] if run.masked else None
     rows = []
     for sigma in with_bar(noises, "noises", progress):
-        found = films_under_noise(run.stack, starts, sigma, mask=mask, films=FILMS, steps=STEPS, last=LAST)
-        growth = nearby_starts(run.stack, starts[0], sigma, mask=mask, steps=STEPS)[BEFORE:]
+        try:
+            found = films_under_noise(run.stack, starts, sigma, mask=mask, films=FILMS, steps=STEPS, last=LAST)
+            growth = nearby_starts(run.stack, starts[0], sigma, mask=mask, steps=STEPS)[BEFORE:]
+        except ValueError as error:
+            raise ValueError(f"noises has {sigma:g}, and the block cannot go on so: {error}") from error
         law, error = (None if one is None else _mean(one) for one in (found.law, found.law_over_error))
         rows.append(NoiseReading(sigma, _mean(growth), _mean(found.apart), _mean(found.met), law, error))
     return tuple(rows)

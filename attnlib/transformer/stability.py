@@ -73,9 +73,10 @@ def growths(
     vector = (vector / vector.norm(dim=-1, keepdim=True)).to(state.dtype)
     for _ in range(steps):
         state, moved = _pushed(function, state, vector)
-        growth = check_result(moved.double().norm(dim=-1), "function's derivatives are")
-        yield growth.log()
-        vector = (moved / torch.where(growth > 0, growth, 1.0).unsqueeze(-1)).to(state.dtype)
+        length = vector.double().norm(dim=-1)  # one, but for rounding; zero where all is forgotten
+        long = check_result(moved.double().norm(dim=-1), "function's derivatives are")
+        yield torch.where(long > 0, long / length, 0.0).log()
+        vector = (moved / torch.where(long > 0, long, 1.0).unsqueeze(-1)).to(state.dtype)
 
 
 def _pushed(function: Callable[[Tensor], Tensor], state: Tensor, vector: Tensor) -> tuple[Tensor, Tensor]:
