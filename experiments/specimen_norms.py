@@ -12,7 +12,7 @@ from examinations import Asked
 from torch import Tensor, nn
 
 from attnlib.attention import Heads, SoftmaxAttention
-from attnlib.transformer import LanguageModel
+from attnlib.transformer import LanguageModel, norm_readings
 
 
 class Warm(nn.LayerNorm):
@@ -38,18 +38,10 @@ def norms_of(model: LanguageModel) -> list[tuple[nn.Module, str, nn.LayerNorm]]:
 
 def variances(model: LanguageModel, asked: Asked) -> list[float]:
     """The mean variance of what comes to each norm, over tokens and steps."""
-    found: dict[int, list[float]] = {}
-
-    def noted(norm: nn.Module, given: tuple[Tensor, ...]) -> None:
-        found.setdefault(id(norm), []).append(given[0].var(-1, correction=0)[asked.real].mean().item())
-
-    handles = [norm.register_forward_pre_hook(noted) for _, _, norm in norms_of(model)]
-    try:
-        model(asked.tokens, asked.real)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return [sum(found[id(norm)]) / len(found[id(norm)]) for _, _, norm in norms_of(model)]
+    rows = norm_readings(model.stack, model.embed(asked.tokens), mask=asked.real)
+    places = [(1 + block, name) for block in range(len(model.stack.blocks)) for name in ("mixer", "feed_forward")]
+    read = [[row.variance for row in rows if (row.block, row.norm) == place] for place in places]
+    return [sum(one) / len(one) for one in read]
 
 
 @contextmanager

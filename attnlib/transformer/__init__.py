@@ -3,12 +3,14 @@
 from attnlib.transformer.block import Block
 from attnlib.transformer.compare import compare
 from attnlib.transformer.contestants import preset
-from attnlib.transformer.examination import Examination, HeadReading, StateReading
+from attnlib.transformer.examination import Examination, HeadReading, NoiseReading, NormReading, StateReading
 from attnlib.transformer.examine import examine
 from attnlib.transformer.feed_forward import FeedForward
 from attnlib.transformer.instruments import ValueKinds, antisymmetric_share, arrow_estimate, symmetric_share, value_kinds
 from attnlib.transformer.language import Embedding, LanguageModel
 from attnlib.transformer.load import load
+from attnlib.transformer.noise import FilmsUnderNoise, films_under_noise, nearby_starts
+from attnlib.transformer.norms import norm_readings
 from attnlib.transformer.records import Comparison, Standing, TrainingRun
 from attnlib.transformer.registry import Contestant, Contestants, mixer, register, registered
 from attnlib.transformer.stability import lyapunov_exponent
@@ -24,8 +26,11 @@ __all__ = [
     "Embedding",
     "Examination",
     "FeedForward",
+    "FilmsUnderNoise",
     "HeadReading",
     "LanguageModel",
+    "NoiseReading",
+    "NormReading",
     "Stack",
     "Standing",
     "StateReading",
@@ -37,9 +42,12 @@ __all__ = [
     "arrow_estimate",
     "compare",
     "examine",
+    "films_under_noise",
     "load",
     "lyapunov_exponent",
     "mixer",
+    "nearby_starts",
+    "norm_readings",
     "preset",
     "register",
     "registered",

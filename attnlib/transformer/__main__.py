@@ -32,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--length", type=int, default=128, help="how many tokens, from the first on (default: %(default)s)")
     command.add_argument("--hide", type=float, default=0.15, help="BERT, ALBERT: share of hidden tokens (default: %(default)s)")
     command.add_argument("--mask-token", type=int, help="the token that hides another, where the tokenizer does not say")
+    said = "for a tied block (ALBERT): films under noise of so many times a token's size, such as 0.1 1; takes long"
+    command.add_argument("--noise", type=float, nargs="+", default=(), metavar="SIZE", help=said)
     command.add_argument("--no-ablation", action="store_true", help="leave out what each head is worth, which takes longest")
     return made
 
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.mask_token is not None:
             text = Text(text.tokens, asked.mask_token)
         tokens, targets, remark = _task(model, text, asked.length, asked.hide)
-        found = examine(model, tokens, targets=targets, ablate=not asked.no_ablation)
+        found = examine(model, tokens, targets=targets, noises=tuple(asked.noise), ablate=not asked.no_ablation)
         asked.out.write_text(found.page(f"Examination of {asked.folder.resolve().name}"), encoding="utf-8")
         if asked.csv is not None:
             found.to_csv(asked.csv)

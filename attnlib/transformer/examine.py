@@ -1,6 +1,6 @@
 """The examination of a transformer: every instrument of the course, head by head and step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -12,9 +12,10 @@ from attnlib._core.values import check_visible
 from attnlib.transformer.ablation import next_tokens, standard_loss
 from attnlib.transformer.bar import with_bar
 from attnlib.transformer.examination import Examination, StateReading
+from attnlib.transformer.noise import nearby_starts
+from attnlib.transformer.partners import read_noises, sizes
 from attnlib.transformer.reading import read
 from attnlib.transformer.run import Run, is_causal
-from attnlib.transformer.stability import lyapunov_exponent
 from attnlib.transformer.stack import Stack
 
 BEFORE, STEPS = 20, 60
@@ -29,6 +30,7 @@ def examine(
     mask: Bool[Tensor, "*batch n"] | None = None,
     targets: Int[Tensor, "*batch n"] | None = None,
     loss: Callable[[Tensor], Tensor] | None = None,
+    noises: Sequence[float | int] = (),
     ablate: bool = True,
     progress: bool = True,
 ) -> Examination:
@@ -45,6 +47,11 @@ def examine(
     :func:`arrow_estimate` and :func:`antisymmetric_share`; the states' changes, lengths and cosines; for a tied stack
     :func:`lyapunov_exponent`, which goes on beyond the last step, 20 steps before its mean and 60 in it. An ablation replaces
     what a head returns before the map out by its mean over all tokens, at one step, and is the loss then less the loss before.
+    Of each norm of a block, what its epsilon is worth: :class:`NormReading`.
+
+    With ``noises`` a tied block goes on for 300 steps, its input shaken: :func:`films_under_noise` of the first eight texts, 16
+    noises and the last 100 steps, and :func:`nearby_starts`, the last 200. The second start of a text is the next one in the
+    batch with tokens at the same places; where there is none, the text itself, backwards.
 
     Args:
         model: as above. It is run as it is, without gradients, in ``eval`` mode, and left in the mode it was in.
@@ -54,6 +61,7 @@ def examine(
         targets: the token that is to be read out at each place, ``[*batch, n]``, -100 where nothing is asked. The loss is then
             the mean cross entropy. By default the next token where all heads are causal, else there is no loss.
         loss: a function of the logits in its place, which returns one number.
+        noises: sizes of noise, each at least 0, for a tied stack: a row for each. Default: none, since it takes long.
         ablate: measure what ablations cost, where there is a loss: a call of half the model for each head and step.
         progress: show a bar, where tqdm is installed.
 
@@ -61,7 +69,8 @@ def examine(
         :class:`Examination`, numbers without gradients.
 
     Raises:
-        ValueError: a model without these parts, tokens of less than two, shapes that do not fit, and what the parts raise.
+        ValueError: a model without these parts, tokens of less than two, shapes that do not fit, noises for a stack that is not
+            tied, and what the parts raise.
 
     Source: the instruments say theirs; ablation by the mean: Wang et al. 2023 (arXiv 2211.00593).
 
@@ -74,6 +83,7 @@ def examine(
     """
     check_flag(ablate=ablate, progress=progress)
     embed, stack, readout = _parts(model)
+    noises = sizes(noises, tied=stack.tied)
     training = model.training
     with torch.no_grad():
         try:
@@ -98,9 +108,10 @@ def examine(
                     found = [replace(row, ablation=cost) for row, cost in zip(found, costs, strict=True)]
                 rows += found
             exponent = _exponent(run) if stack.tied else None
+            noisy = read_noises(embed, run, tokens, noises, progress=progress)
         finally:
             model.train(training)
-    return Examination(tuple(rows), _states(run), run.whole, exponent)
+    return Examination(tuple(rows), _states(run), run.whole, exponent, tuple(run.norms), noisy)
 
 
 def _parts(model: nn.Module) -> tuple[Callable[[Tensor], Tensor], Stack, Callable[[Tensor], Tensor] | None]:
@@ -175,11 +186,5 @@ def _states(run: Run) -> tuple[StateReading, ...]:
 
 def _exponent(run: Run) -> float:
     """The exponent of a tied block from the first state on, mean over texts; what padding does is left out."""
-    shape, kept = run.states[0].shape, run.real.unsqueeze(-1)
-
-    def step(flat: Tensor) -> Tensor:
-        x = torch.where(kept, flat.unflatten(-1, shape[1:]), 0.0)
-        return torch.where(kept, run.step(x, 0), 0.0).flatten(1)
-
-    start = torch.where(kept, run.states[0], 0.0).flatten(1)
-    return float(lyapunov_exponent(step, start, steps=STEPS, burn_in=BEFORE).mean())
+    growth = nearby_starts(run.stack, run.states[0], mask=run.real if run.masked else None, steps=BEFORE + STEPS)
+    return float(growth[BEFORE:].double().mean())

@@ -52,13 +52,15 @@ def overview(found: Examination) -> Any:
     with extra("Examination.plot"):
         from matplotlib import pyplot
     shown = measured(found)
-    rows = -(-(len(shown) + 1) // 2)  # of two maps: of three a phone could not show the words
+    more = [_states, _noises] if found.noises else [_states]
+    rows = -(-(len(shown) + len(more)) // 2)  # of two maps: of three a phone could not show the words
     figure = pyplot.figure(figsize=(5.0, 1.9 * rows), layout="constrained")
     axes = figure.subplots(rows, 2, squeeze=False).flatten()
     for one, ax in zip(shown, axes, strict=False):
         _map(ax, found.grid(one.name), one)
-    _states(axes[len(shown)], found)
-    for ax in axes[len(shown) + 1 :]:
+    for draw, ax in zip(more, axes[len(shown) :], strict=False):
+        draw(ax, found)
+    for ax in axes[len(shown) + len(more) :]:
         ax.set_axis_off()
     return figure
 
@@ -71,6 +73,11 @@ def map_of(found: Examination, one: Instrument) -> str:
 def states_of(found: Examination) -> str:
     """What became of the states, as SVG."""
     return _svg(lambda ax: _states(ax, found))
+
+
+def noises_of(found: Examination) -> str:
+    """Where films under noise end, as SVG."""
+    return _svg(lambda ax: _noises(ax, found))
 
 
 def alternative(grid: Tensor, one: Instrument) -> str:
@@ -119,6 +126,20 @@ def _states(ax: Any, found: Examination) -> None:
     ax.set_xticks(range(0, len(steps), -(-len(steps) // 8)))
     ax.set_title("The states", fontsize=9)
     ax.set_xlabel("step", fontsize=8)
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=8)
+
+
+def _noises(ax: Any, found: Examination) -> None:
+    """Sizes side by side, whatever lies between them."""
+    places = range(len(found.noises))
+    for name, label, marker in (("apart", "apart", "o"), ("met", "share met", "s"), ("law_over_error", "law / error", "^")):
+        read = [float("nan") if (y := getattr(row, name)) is None else y for row in found.noises]
+        ax.plot(places, read, marker=marker, markersize=4, label=label)
+    ax.set_xticks(places, [f"{row.sigma:.3g}" for row in found.noises])
+    ax.set_title("Films under noise", fontsize=9)
+    ax.set_xlabel("noise, of a token's size", fontsize=8)
+    ax.set_ylim(bottom=0)
     ax.tick_params(labelsize=8)
     ax.legend(fontsize=8)
 

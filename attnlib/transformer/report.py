@@ -4,8 +4,8 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
-from attnlib.transformer.examination import Examination
-from attnlib.transformer.pictures import Instrument, alternative, map_of, measured, states_of
+from attnlib.transformer.examination import Examination, Rows
+from attnlib.transformer.pictures import Instrument, alternative, map_of, measured, noises_of, states_of
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1f; --paper: #ffffff; --line: #c4c4cc; --soft: #f1f1f4; }
@@ -24,15 +24,21 @@ thead th { background: var(--soft); }
 """
 
 PLACES = ("step", "block", "head")
+FURTHER: tuple[tuple[Rows, str, int], ...] = (
+    ("norms", "Norms: what the epsilon of each is worth at each step", 3),
+    ("noises", "Films under noise: a row for each size of it", 1),
+)
+"""Tables that are shown with all their columns; so many of these say what a row is about."""
 
 
 def tables(found: Examination) -> str:
-    """The heads and the states as two tables of HTML."""
+    """Heads, states, norms and noises as tables of HTML, those that there are."""
     columns = [name for name in (found.table()[0] if found.heads else {}) if name in PLACES or _told(found, name)]
     heads = [[row[name] for name in columns] for row in found.table()]
     states = [[row.step, row.change, row.cosine, row.length] for row in found.states]
     parts = [_table("Heads: a row for each head at each step", columns, heads, firm=3)] if heads else []
     parts.append(_table("States: before the first step and after each", ["step", "change", "cosine", "length"], states, firm=1))
+    parts += [_whole(found, rows, caption, firm) for rows, caption, firm in FURTHER if getattr(found, rows)]
     return "\n".join(parts)
 
 
@@ -43,6 +49,10 @@ def page(found: Examination, title: str = "Examination") -> str:
     changes = ", ".join(f"{row.change:.3g}" for row in found.states if row.change is not None)
     alt = f"Changes of the state, step by step: {changes}. Cosine between tokens at the end: {found.states[-1].cosine:.3g}."
     pictures.append(_figure(states_of(found), alt, "How far each step moves the tokens, and how much they point the same way."))
+    if found.noises:
+        ends = "; ".join(f"at {row.sigma:.3g} {row.apart:.3g} apart, {row.met:.0%} met" for row in found.noises)
+        said = "Films of the tied block from two starts under one noise, by its size: how far apart they end, and how many met."
+        pictures.append(_figure(noises_of(found), f"Films under one noise, by its size: {ends}.", said))
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -75,6 +85,9 @@ def _summary(found: Examination) -> str:
     if found.lyapunov is not None:
         verdict = "copies that start close meet" if found.lyapunov < 0 else "copies that start close part"
         said.append(f"The block is tied; its largest Lyapunov exponent is {found.lyapunov:.3g} nats a step: {verdict}.")
+    if found.norms:
+        share = max(row.share for row in found.norms)
+        said.append(f"The epsilon of its norms is at most {share:.2g} of the square that they divide by.")
     return " ".join(said)
 
 
@@ -88,12 +101,18 @@ def _figure(svg: str, alt: str, caption: str) -> str:
     return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>\n"
 
 
-def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[float | int | None]], *, firm: int) -> str:
+def _whole(found: Examination, rows: Rows, caption: str, firm: int) -> str:
+    """A table of an examination with all its columns."""
+    read = found.table(rows)
+    return _table(caption, list(read[0]), [list(row.values()) for row in read], firm=firm)
+
+
+def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[float | int | str | None]], *, firm: int) -> str:
     """A table whose first columns, as many as ``firm``, say what a row is about."""
     names = "".join(f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in columns)
     lines = []
     for row in rows:
-        cells = [f'<th scope="row">{number:.0f}</th>' for number in row[:firm]] + [_cell(number) for number in row[firm:]]
+        cells = [f'<th scope="row">{_text(one)}</th>' for one in row[:firm]] + [_cell(one) for one in row[firm:]]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption, quote=True)}" style="overflow-x: auto">'
@@ -102,7 +121,12 @@ def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[float |
     )
 
 
-def _cell(number: float | int | None) -> str:
+def _text(thing: float | int | str | None) -> str:
+    """What a row is about: a word, or a count."""
+    return escape(thing.replace("_", " ")) if isinstance(thing, str) else f"{thing:g}"
+
+
+def _cell(number: float | int | str | None) -> str:
     return "<td>–</td>" if number is None else f"<td>{number:.3g}</td>"
 
 

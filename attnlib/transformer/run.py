@@ -8,6 +8,8 @@ from torch import Tensor
 
 from attnlib.attention import Mixer
 from attnlib.transformer.ablation import Loss, replaced
+from attnlib.transformer.examination import NormReading
+from attnlib.transformer.norms import listening, read_norms
 from attnlib.transformer.reading import Look, look
 from attnlib.transformer.stack import Stack
 
@@ -25,6 +27,7 @@ class Run:
     loss: Loss | None = None
     states: list[Tensor] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
+    norms: list[NormReading] = field(default_factory=list)
     whole: float | None = None
 
     @property
@@ -38,7 +41,7 @@ class Run:
         return self.loss is not None and self.readout is not None
 
     def go(self) -> None:
-        """Take all steps; keep the states, what the mixers did, and the loss."""
+        """Take all steps; keep the states, what the mixers and the norms did, and the loss."""
         self.states = [self.x]
         for step in range(self.stack.steps):
             self._look(step)
@@ -49,19 +52,23 @@ class Run:
         return self.stack.step(x, step, mask=self.real.unsqueeze(-2) if self.masked else None)
 
     def _look(self, step: int) -> None:
-        """Take a step, and look at its mixer, with what it was given while it worked."""
-        mixer = getattr(self.stack.blocks[0 if self.stack.tied else step], "mixer", None)
+        """Take a step, and look at its mixer and its norms, with what they were given while they worked."""
+        place = 0 if self.stack.tied else step
+        block = self.stack.blocks[place]
+        mixer = getattr(block, "mixer", None)
         calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         hook = None
         if isinstance(mixer, Mixer):
             hook = mixer.register_forward_pre_hook(lambda _, given, named: calls.append((given, named)), with_kwargs=True)
         try:
-            self.states.append(self.step(self.states[-1], step))
+            with listening(block) as heard:
+                self.states.append(self.step(self.states[-1], step))
         finally:
             if hook is not None:
                 hook.remove()
+        self.norms += read_norms(block, heard, self.real, step=step + 1, place=place + 1)
         if isinstance(mixer, Mixer) and len(calls) == 1:  # a block that asks its mixer twice has no step of its own
-            seen = look(mixer, *calls[0], self.real, step=step + 1, block=1 if self.stack.tied else step + 1)
+            seen = look(mixer, *calls[0], self.real, step=step + 1, block=place + 1)
             self.looks += [] if seen is None else [seen]
 
     def ablations(self, seen: Look) -> list[float | None]:

@@ -1,7 +1,6 @@
 """How fast two copies of an iteration part: its largest Lyapunov exponent, along the way that it takes."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from jaxtyping import Float
@@ -57,18 +56,27 @@ def lyapunov_exponent(
         raise ValueError(f"function is a {type(function).__name__}; expected a function of states")
     steps, burn_in = check_count("steps", steps), check_count("burn_in", burn_in, 0)
     check_generator(generator)
+    rates = list(growths(function, state, burn_in + steps, generator))
+    return torch.stack(rates[burn_in:]).sum(0).div(steps).to(state.dtype)
+
+
+def growths(
+    function: Callable[[Tensor], Tensor], state: Tensor, steps: int, generator: torch.Generator | None = None
+) -> Iterator[Tensor]:
+    """What a small difference grows by in each step, ``[*batch]`` in nats and double precision, of states ``[*batch, k]``.
+
+    Minus infinity from the step on that forgets it. ``generator``: of the vector to begin with.
+    """
     drawn = torch.Generator(state.device).manual_seed(0) if generator is None else generator
     state = state.detach().clone()
     vector = torch.randn(state.shape, generator=drawn, dtype=torch.float64, device=state.device)  # alike in every precision
     vector = (vector / vector.norm(dim=-1, keepdim=True)).to(state.dtype)
-    total = torch.zeros_like(state[..., 0], dtype=torch.float64)
-    for step in range(burn_in + steps):
+    for _ in range(steps):
         state, moved = _pushed(function, state, vector)
-        growth = moved.norm(dim=-1)
-        total = total + growth.double().log() if step >= burn_in else total
-        total = torch.where(growth > 0, total, -math.inf)
-        vector = moved / torch.where(growth > 0, growth, 1.0).unsqueeze(-1)
-    return (total / steps).to(state.dtype)
+        length = vector.double().norm(dim=-1)  # one, but for rounding; zero where all is forgotten
+        long = check_result(moved.double().norm(dim=-1), "function's derivatives are")
+        yield torch.where(long > 0, long / length, 0.0).log()
+        vector = (moved / torch.where(long > 0, long, 1.0).unsqueeze(-1)).to(state.dtype)
 
 
 def _pushed(function: Callable[[Tensor], Tensor], state: Tensor, vector: Tensor) -> tuple[Tensor, Tensor]:

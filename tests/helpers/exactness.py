@@ -34,8 +34,8 @@ RANDOM = {
     "compare",
 }
 RANDOM |= {f"Comparison.{name}" for name in ("standing", "difference", "best", "rows")}
-RANDOM |= {"examine", "Examination.page"}
-"""What draws other numbers in another dtype, or takes differences of numbers that nearly agree: only finite."""
+RANDOM |= {"examine", "Examination.page", "films_under_noise", "nearby_starts", "lyapunov_exponent"}
+"""What draws other numbers in another dtype, goes on from what it has rounded, or takes differences: only finite."""
 
 EVIDENCE = {"iterations"}
 """What a solver says of its way, which is another one in another dtype."""

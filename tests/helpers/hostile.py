@@ -32,7 +32,8 @@ ALWAYS |= {"amp": ("tolerance",), "amp_path": ("steps",), "belief_propagation": 
 ALWAYS |= dict.fromkeys(("heat_bath", "vector_heat_bath"), ("chains", "sweeps", "burn_in"))
 ALWAYS |= dict.fromkeys(("find_fixed_points", "fixed_point", "naive_mean_field", "tap", "adaptive_tap"), ("tolerance",))
 ALWAYS |= {"MeanFieldAttention": ("heads", "tolerance"), "Seq2Seq.greedy": ("longest",), "Seq2Seq.beam": ("longest",)}
-ALWAYS |= {"lyapunov_exponent": ("steps", "burn_in")}
+ALWAYS |= {"lyapunov_exponent": ("steps", "burn_in"), "nearby_starts": ("steps",)}
+ALWAYS |= {"films_under_noise": ("films", "steps", "last")}
 ALWAYS |= dict.fromkeys(("closure_step", "stationary_closure", "moments_step", "stationary_moments"), ("x",))
 ALWAYS |= {"vector_film": ("films", "steps", "burn_in")}
 ALWAYS |= {"compare": ("rates", "seeds", "fresh_seeds", "steps", "batch", "test", "progress")}
@@ -737,6 +738,14 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "examine.right_keys": lambda about: torch.zeros(2, 3, dtype=torch.long),
     "examine.targets": lambda about: torch.ones(2, 3, dtype=torch.long),
     "examine.mask": lambda about: torch.ones(2, 3, dtype=torch.bool),
+    "examine.noises": lambda about: (),  # a call with some takes ten seconds
+    **dict.fromkeys(("films_under_noise.sigma", "nearby_starts.sigma"), lambda about: 0.5),
+    **dict.fromkeys(("films_under_noise.mask", "nearby_starts.mask"), lambda about: torch.ones(3, 3, dtype=torch.bool)),
+    "films_under_noise.films": lambda about: 4,
+    "films_under_noise.last": lambda about: 1,
+    "norm_readings.stack": lambda about: _module(_class("Stack"), about.world.dtype),
+    "norm_readings.x": lambda about: _draw(about, *about.world.batch, "n", 8) * about.world.scale,
+    "norm_readings.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
     "thermometer.weights": lambda about: _draw(about, *about.world.batch, "n", "m").softmax(-1),
     "arrow_estimate.weights": lambda about: _draw(about, *about.world.batch, "n", "n").softmax(-1),
     "antisymmetric_share.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),

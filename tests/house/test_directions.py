@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.double, pytest.mark.usefixtures("unchecked")]
 DOUBLE = World(dtype=torch.float64)
 TRAINS = {"teach", "teach_labels"}
 WITHOUT = {"links", "classical_recall", "dense_recall", "descend", "find_fixed_points", "splitting_beta", "fixed_point"}
-WITHOUT |= {"spectral_radius", "with_derivatives", "lyapunov_exponent", "thermometer", "value_kinds"}
+WITHOUT |= {"spectral_radius", "with_derivatives", "lyapunov_exponent", "nearby_starts", "norm_readings"}
+WITHOUT |= {"thermometer", "value_kinds"}
 """What comes back has no derivative: signs, links, a search; or does not depend on tensors given, but on a function's own."""
 
 

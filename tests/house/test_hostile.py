@@ -29,6 +29,7 @@ DEAR = (
     *("oracles.splitting_beta", "oracles.semidefinite_bound"),
     *("mean_field.adaptive_tap", "free_energy.response_tensor"),
     *("transformer.examine", "transformer.compare", "transformer.lyapunov_exponent"),
+    *("transformer.nearby_starts", "transformer.films_under_noise"),
     *("transformer.Examination.plot", "transformer.Examination.page"),
 )
 """What takes a tenth of a second and more to answer, which was half of the time of all: ``make test`` makes a few calls."""

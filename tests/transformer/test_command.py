@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from attnlib.transformer import partners
 from attnlib.transformer.__main__ import main
 from attnlib.transformer.texts import hidden, read_numbers, read_text
 
@@ -51,6 +52,15 @@ def test_a_page_and_a_table(run, tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.slow
+def test_films_under_noise(run, tmp_path, monkeypatch):
+    for name, number in (("FILMS", 4), ("STEPS", 4), ("BEFORE", 1), ("LAST", 2)):
+        monkeypatch.setattr(partners, name, number)
+    code, _, _ = run(FOLDERS / "albert", "--tokens", "numbers.txt", "--no-ablation", "--noise", "0.1", "1")
+    assert code == 0
+    assert "Films under noise: a row for each size of it" in (tmp_path / "examination.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 def test_what_is_left_out_is_said(run):
     code, said, _ = run(FOLDERS / "bert-bare", "--tokens", "numbers.txt", "--length", "5", "--out", "short.html")
     assert code == 0
@@ -68,6 +78,10 @@ def test_what_is_left_out_is_said(run):
         ),
         ([FOLDERS / "gpt2", "--text", "numbers.txt"], "--tokens FILE"),
         ([FOLDERS / "gpt2", "--tokens", "words.txt"], "the file of tokens has 'four'; expected whole numbers from 0 on"),
+        (
+            [FOLDERS / "gpt2", "--tokens", "numbers.txt", "--noise", "1"],
+            "noises is (1.0,), and the stack has blocks of their own",
+        ),
         ([FOLDERS / "gpt2", "--tokens", "large.txt"], "tokens has numbers from 3 to 99; expected 0 to 16"),
     ],
 )

@@ -4,6 +4,7 @@ import copy
 import csv
 import math
 import re
+import sys
 
 import pytest
 import torch
@@ -20,6 +21,9 @@ from attnlib.transformer import (
     antisymmetric_share,
     arrow_estimate,
     examine,
+    films_under_noise,
+    nearby_starts,
+    partners,
     symmetric_share,
     thermometer,
     value_kinds,
@@ -216,6 +220,94 @@ def test_exponent_is_for_tied_blocks_and_does_not_see_padding():
     close(exactly(examine(made, with_padding, mask=mask).lyapunov), exactly(examine(made, TOKENS).lyapunov), atol=0.02)
 
 
+# A tied block under noise
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Few steps, and what the films began with."""
+    for name, number in (("TEXTS", 3), ("FILMS", 4), ("STEPS", 6), ("BEFORE", 2), ("LAST", 3)):
+        monkeypatch.setattr(partners, name, number)
+    for name, number in (("BEFORE", 1), ("STEPS", 2)):
+        monkeypatch.setattr(sys.modules["attnlib.transformer.examine"], name, number)
+    began = []
+
+    def filmed(stack, starts, sigma, **settings):
+        began.append(starts)
+        return films_under_noise(stack, starts, sigma, **settings)
+
+    monkeypatch.setattr(partners, "films_under_noise", filmed)
+    return began
+
+
+def test_rows_of_noises(short):
+    made = model(tied=True, norm="after")
+    found = examine(made, TOKENS, noises=(0, 0.3), ablate=False, progress=False)
+    starts = made.embed(torch.stack([TOKENS, TOKENS.flip(0)]))
+    assert [row.sigma for row in found.noises] == [0.0, 0.3]
+    for row, began in zip(found.noises, short):
+        close(began, starts)
+        told = films_under_noise(made.stack, starts, row.sigma, films=4, steps=6, last=3)
+        growth = nearby_starts(made.stack, starts[0], row.sigma, steps=6)[2:]
+        close(exactly(row.exponent, row.apart, row.met), torch.stack([growth.mean(), told.apart.mean(), told.met.mean()]))
+        assert (row.law is None) == (row.law_over_error is None) == (row.sigma == 0)
+    close(exactly(row.law, row.law_over_error), torch.stack([told.law.mean(), told.law_over_error.mean()]))
+
+
+def test_the_second_start_has_its_tokens_at_the_same_places(short):
+    """The next text with the same mask; where there is none, the text backwards; the first three texts begin."""
+    made = model(tied=True, norm="after")
+    tokens = torch.cat([TOKENS, TOKENS.roll(1, 1)])
+    mask = torch.ones(4, 6, dtype=torch.bool)
+    mask[1, 4:] = False
+    examine(made, tokens, mask=mask, noises=[0.3], ablate=False, progress=False)
+    backwards = torch.tensor([3, 5, 6, 2, 5, 8])  # of 2 6 5 3, and what is filling stays where it is
+    close(short[0], made.embed(torch.stack([tokens[:3], torch.stack([tokens[2], backwards, tokens[3]])])))
+    (one,) = examine(made, TOKENS[0], noises=[0.3], ablate=False, progress=False).noises  # a text without a batch
+    close(short[1], made.embed(torch.stack([TOKENS[:1], TOKENS[:1].flip(1)])))
+    assert math.isfinite(one.law_over_error)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.slow
+def test_noises_are_refused_where_no_block_goes_on():
+    assert examine(model(), TOKENS).noises == examine(model(tied=True), TOKENS).noises == ()
+    with pytest.raises(
+        ValueError, match=r"noises is \(0.1, 1.0\), and the stack has blocks of their own; expected a tied stack"
+    ):
+        examine(model(), TOKENS, noises=(0.1, 1))
+    for wrong in (0.1, "1", b"1", torch.ones(2), [None], [-1.0], [math.nan]):
+        with pytest.raises(ValueError, match="noises is"):
+            examine(model(tied=True), TOKENS, noises=wrong)
+
+
+@pytest.mark.slow
+def test_noises_are_shown_where_there_are_some(short, tmp_path):
+    import matplotlib.pyplot as plt
+
+    found = examine(model(tied=True), TOKENS, noises=(0, 0.3), progress=False)
+    assert [row["sigma"] for row in found.table("noises")] == [0, 0.3]
+    assert set(found.table("norms")[0]) == {"step", "block", "norm", "variance", "epsilon", "share", "temperature"}
+    for rows, count in (("states", 4), ("norms", 6), ("noises", 2)):
+        found.to_csv(tmp_path / "rows.csv", rows)
+        with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+            assert [dict(row) for row in csv.DictReader(file)] == [
+                {name: "" if one is None else str(one) for name, one in row.items()} for row in found.table(rows)
+            ]
+        assert len(found.table(rows)) == count
+    page = found.page()
+    assert page.count("<caption>") == page.count("<table>") == 4
+    assert "Films under noise" in page
+    assert f"at 0.3 {found.noises[1].apart:.3g} apart" in page
+    assert '<th scope="row">feed forward</th>' in page
+    assert '<th scope="row">0.3</th>' in page
+    figure = found.plot()
+    assert "Films under noise" in [ax.get_title() for ax in figure.axes]
+    plt.close(figure)
+    with pytest.raises(ValueError, match="rows is 'temperatures'; expected one of 'heads', 'states', 'norms', 'noises'"):
+        found.table("temperatures")
+
+
 # Heads that are known
 
 
@@ -334,7 +426,9 @@ def test_page_needs_nothing_and_shows_what_was_read():
     pictures = re.findall(r"<img [^>]*>", page)
     assert len(pictures) == len(re.findall(r"<figcaption>[^<]+</figcaption>", page)) == 12  # all but the thermometer
     assert all(re.search(r'alt="[^"]{40,}"', picture) for picture in pictures)
-    assert page.count("<caption>") == page.count("<table>") == 2
+    assert page.count("<caption>") == page.count("<table>") == 3
+    assert "Norms: what the epsilon" in page
+    assert "noise" not in page
     assert "thermometer" not in page
     assert "prefers-color-scheme: dark" in page
     assert page == found.page("A <model>")
@@ -351,7 +445,7 @@ def test_plot_has_a_map_for_each_instrument():
     figure = examine(model(tied=True), TOKENS, RIGHT).plot()
     titles = [ax.get_title() for ax in figure.axes]
     assert {"Thermometer U", "Spread / √(2 ln K)", "The states"} <= set(titles)
-    assert "Cost of its ablation" not in titles
+    assert not {"Cost of its ablation", "Films under noise"} & set(titles)
     plt.close(figure)
 
 
