@@ -40,8 +40,8 @@ def read_noises(
             growth = nearby_starts(run.stack, starts[0], sigma, mask=mask, steps=STEPS)[BEFORE:]
         except ValueError as error:
             raise ValueError(f"noises has {sigma:g}, and the block cannot go on so: {error}") from error
-        law, error = (None if one is None else _mean(one) for one in (found.law, found.law_over_error))
-        rows.append(NoiseReading(sigma, _mean(growth), _mean(found.apart), _mean(found.met), law, error))
+        law, over = (None if one is None else _mean(one) for one in (found.law, found.law_over_error))
+        rows.append(NoiseReading(sigma, _mean(growth), _mean(found.apart), _mean(found.met), law, over))
     return tuple(rows)
 
 

@@ -279,6 +279,8 @@ def test_noises_are_refused_where_no_block_goes_on():
     for wrong in (0.1, "1", b"1", torch.ones(2), [None], [-1.0], [math.nan]):
         with pytest.raises(ValueError, match="noises is"):
             examine(model(tied=True), TOKENS, noises=wrong)
+    with pytest.raises(ValueError, match=r"noises has 1e\+300, and the block cannot go on so: .*; expected"):
+        examine(model(tied=True), TOKENS, noises=(1e300,))
 
 
 @pytest.mark.slow
