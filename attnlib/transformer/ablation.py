@@ -33,10 +33,14 @@ def replaced(mixer: Mixer, head: int, mean: Tensor) -> Iterator[None]:
 
 
 def standard_loss(targets: Tensor) -> Loss:
-    """The mean cross entropy in nats of targets ``[*batch, n]``; -100 where nothing is asked."""
+    """The mean cross entropy in nats of targets ``[*batch, n]``; -100 where nothing is asked. ValueError: what is no word."""
 
     def loss(logits: Tensor) -> Tensor:
         rows, wanted = logits.flatten(0, -2), targets.flatten()
+        strange = wanted[(wanted != -100) & ((wanted < 0) | (wanted >= rows.shape[-1]))]
+        if strange.numel():
+            last = rows.shape[-1] - 1
+            raise ValueError(f"targets has {int(strange[0])}; expected 0 to {last}, or -100 where nothing is asked")
         return torch.nn.functional.cross_entropy(rows.float() if rows.dtype != torch.float64 else rows, wanted)
 
     return loss

@@ -392,6 +392,8 @@ def test_the_model_is_left_as_it_was():
         ({"right_keys": RIGHT[:, :5]}, r"right_keys is torch.int64 of shape \(2, 5\); expected whole numbers \(2, 6\)"),
         ({"right_keys": RIGHT + 1}, "right_keys has no key, or some outside 0 to 5"),
         ({"targets": TOKENS.double()}, "targets is torch.float64"),
+        ({"targets": TOKENS + 6}, "targets has 11; expected 0 to 10, or -100 where nothing is asked"),
+        ({"targets": TOKENS - 2}, "targets has -1; expected 0 to 10"),
         ({"mask": TOKENS}, r"mask is torch.int64 of shape \(2, 6\); expected booleans \(2, 6\)"),
         ({"mask": TOKENS > 8}, "mask leaves less than two tokens of a text"),
         ({"ablate": 1}, "ablate is 1"),
