@@ -154,6 +154,14 @@ def test_every_exercise_has_a_difficulty_a_time_and_a_solution_and_they_are_a_hu
     assert "Each chapter page ends with four to six, a hundred and nine in all." in told("how_to_use.md")
 
 
+def test_predictions_that_missed_are_counted():
+    text = (course.ROOT / "book/what_physics_explains.md").read_text(encoding="utf-8")
+    section = text.partition("### What we foresaw wrongly")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    numbers = ("Twelve", "Thirteen", "Fourteen", "Fifteen", "Sixteen", "Seventeen", "Eighteen")
+    assert f"{numbers[len(rows) - 13]} that missed are here" in section  # the first row is the heads of the columns
+
+
 def test_how_fast_mixers_are_is_what_was_measured():
     measured = json.loads((course.ROOT / "benchmarks/results/attention_modules.json").read_text(encoding="utf-8"))["cases"]
     assert {case["sizes"]["n"] for case in measured} == {32, 128, 512, 4096}
