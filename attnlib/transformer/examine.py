@@ -186,5 +186,8 @@ def _states(run: Run) -> tuple[StateReading, ...]:
 
 def _exponent(run: Run) -> float:
     """The exponent of a tied block from the first state on, mean over texts; what padding does is left out."""
-    growth = nearby_starts(run.stack, run.states[0], mask=run.real if run.masked else None, steps=BEFORE + STEPS)
+    try:
+        growth = nearby_starts(run.stack, run.states[0], mask=run.real if run.masked else None, steps=BEFORE + STEPS)
+    except ValueError as error:
+        raise ValueError(f"tokens cannot go on for {BEFORE + STEPS} steps of model, for its exponent: {error}") from error
     return float(growth[BEFORE:].double().mean())

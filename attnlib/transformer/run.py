@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+from attnlib._core.values import check_result
 from attnlib.attention import Mixer
 from attnlib.transformer.ablation import Loss, replaced
 from attnlib.transformer.examination import NormReading
@@ -53,6 +54,7 @@ class Run:
 
     def _look(self, step: int) -> None:
         """Take a step, and look at its mixer and its norms, with what they were given while they worked."""
+        check_result(self.states[-1][self.real], "tokens, or the states that model makes of them, are")
         place = 0 if self.stack.tied else step
         block = self.stack.blocks[place]
         mixer = getattr(block, "mixer", None)
@@ -63,6 +65,8 @@ class Run:
         try:
             with listening(block) as heard:
                 self.states.append(self.step(self.states[-1], step))
+        except ValueError as error:
+            raise ValueError(f"tokens cannot take step {step + 1} of model: {error}") from error
         finally:
             if hook is not None:
                 hook.remove()

@@ -404,6 +404,16 @@ def test_what_is_refused(change, sentence):
         examine(**{"model": model(), "tokens": TOKENS} | change)
 
 
+def test_states_that_overflow_are_refused_by_the_names_of_what_was_given():
+    for size, sentence in (
+        (1e200, "tokens, or the states that model makes of them, are too large"),
+        (1e30, "tokens cannot go on"),
+    ):
+        growing = Stack(LinearStep(torch.full((4, 4), size)), steps=3)
+        with pytest.raises(ValueError, match=sentence):
+            examine(LanguageModel(Embedding(11, 4), growing), TOKENS)
+
+
 # What is made of it
 
 
