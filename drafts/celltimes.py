@@ -18,4 +18,4 @@ for i,x in enumerate(code):
         r=sh.run_cell("".join(x["source"]), store_history=False)
     out.append((round(c()-t,2), i, "".join(x["source"])[:70].replace("\n"," | "), bool(r.error_in_exec)))
 print(os.path.basename(f), "base", round(base,1), "cells", round(sum(o[0] for o in out),1), "errors", sum(o[3] for o in out))
-for o in sorted(out, reverse=True)[:7]: print("   ",o[:3])
+for o in sorted(out, reverse=True)[:14]: print("   ",o[:3])

@@ -11,7 +11,7 @@ cp /work/tmp/spec_runs/*.json $W/experiments/spec_runs/ 2>/dev/null || true
 for f in /work/tmp/specimens/*.pt; do case $f in *half.pt) ;; *) cp $f $W/experiments/specimens/;; esac; done
 for j in $W/experiments/spec_runs/*.json; do b=$(basename $j .json); b=${b#*-}; rm -f $W/experiments/specimens/$b-checkpoint.pt; done
 cp -r /work/tmp/drafts/* $W/drafts/ 2>/dev/null || true
-cp -r /work/tmp/brief/* $W/drafts/ 2>/dev/null || true; cp /work/tmp/examinations*.json /work/tmp/driven_specimens.json /work/tmp/erasing.json /work/tmp/driven_causes.json $W/experiments/ 2>/dev/null || true
+cp -r /work/tmp/brief/* $W/drafts/ 2>/dev/null || true; cp /work/tmp/more_hops.json $W/experiments/; cp /work/tmp/examinations*.json /work/tmp/driven_specimens.json /work/tmp/erasing.json /work/tmp/driven_causes.json /work/tmp/more_hops.json $W/experiments/ 2>/dev/null || true
 cp /work/tmp/*.py /work/tmp/*.sh $W/drafts/ 2>/dev/null || true
 git --work-tree=$W add -A -f .
 T=$(git write-tree)

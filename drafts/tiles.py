@@ -3,7 +3,7 @@ import sys, pathlib, math
 from PIL import Image
 from playwright.sync_api import sync_playwright
 Image.MAX_IMAGE_PIXELS=None
-H=pathlib.Path("/tmp/pytest-of-root/pytest-8/built_book/_build/html"); OUT=pathlib.Path("/work/tmp/tiles")
+H=pathlib.Path("/work/fresh/_build/html"); OUT=pathlib.Path("/work/tmp/tiles")
 MODES=((390,"dark"),(1280,"light")) if "second" not in sys.argv else ((390,"light"),(1280,"dark"))
 skip=("claims.html","genindex","search","_static","api/course","404")
 pages=sorted(p for p in H.rglob("*.html") if not any(s in str(p) for s in skip) and p!=H/"index.html")
