@@ -73,6 +73,16 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture
+def in_double():
+    """Seed 0, and double precision where nothing else is said."""
+    before = torch.get_default_dtype()
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture
 def unchecked():
     """Call attnlib as its users do: without jaxtyping's checks, which would speak before attnlib's own errors."""
     before = jaxtyping.config.jaxtyping_disable

@@ -12,13 +12,7 @@ from attnlib.kinetic import exact_kinetic
 RECORD = recorded("arrow_of_time")
 
 
-@pytest.fixture(autouse=True)
-def _in_double(monkeypatch):
-    """As the script computes."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
+pytestmark = pytest.mark.usefixtures("in_double")  # as the script computes
 
 
 def test_the_record_is_complete_and_what_the_script_asks_for():

@@ -7,6 +7,7 @@ import pytest
 import specimen_norms as norms
 import torch
 from examinations import Asked
+from helpers.specimen_records import is_whole
 
 from attnlib.course import recorded
 from attnlib.course.models.specimens import NETWORKS, specimen, trained_specimen
@@ -92,12 +93,7 @@ def test_held_weights_leave_nothing_but_the_noise(unchecked):
 
 
 def test_the_committed_record_has_what_the_script_asks_for():
-    assert RECORD["settings"] == script.SETTINGS
-    assert not RECORD["quick"]
-    assert RECORD["command"] == "python experiments/driven_causes.py"
-    places = {(run["network"], run["seed"]) for run in RECORD["runs"]}
-    assert len(places) == len(RECORD["runs"])
-    assert places == {(run["network"], run["seed"]) for run in recorded("driven_specimens")["runs"]}
+    is_whole(RECORD, script)
     for run in RECORD["runs"]:
         assert all(len(by_step) == 8 for by_step in run["arrows"].values())
         assert [one["step"] for one in run["held"]] == script.SETTINGS["at"]

@@ -9,6 +9,7 @@ import specimen_films as films
 import specimen_norms as norms
 import torch
 from examinations import Asked
+from helpers.specimen_records import is_whole
 
 from attnlib.course import recorded
 from attnlib.course.models.specimens import NETWORKS, specimen, trained_specimen
@@ -129,12 +130,7 @@ def test_noise_shortens_the_mean_as_its_variance_says(unchecked):
 
 
 def test_the_committed_record_has_what_the_script_asks_for():
-    assert RECORD["settings"] == script.SETTINGS
-    assert not RECORD["quick"]
-    assert RECORD["command"] == "python experiments/driven_specimens.py"
-    places = [(run["network"], run["seed"]) for run in RECORD["runs"]]
-    assert len({*places}) == len(places)
-    assert {("tied", seed) for seed in range(1, 6)} <= {*places} <= {(name, seed) for name in NETWORKS for seed in range(1, 6)}
+    is_whole(RECORD, script)
     for run in RECORD["runs"]:
         grids = ("arrow", "lowest", "closed", "participation", "antisymmetric_share", "ablation")
         for name in grids + (("even",) if run["network"] != "causal" else ()):

@@ -6,6 +6,7 @@ import examinations as script
 import pytest
 import specimens
 import torch
+from helpers.specimen_records import is_whole
 
 from attnlib.course import recorded
 from attnlib.course.models.interventions import watched
@@ -68,11 +69,7 @@ def test_where_u_is_one():
 
 
 def test_the_committed_record_has_what_the_script_asks_for():
-    assert RECORD["settings"] == script.SETTINGS
-    assert not RECORD["quick"]
-    assert RECORD["command"] == "python experiments/examinations.py"
-    assert {(run["network"], run["seed"]) for run in RECORD["runs"]} == {(name, k) for name in NETWORKS for k in range(1, 6)}
-    assert len(RECORD["runs"]) == 15
+    is_whole(RECORD, script)
     for run in RECORD["runs"]:
         best = max(max(row) for row in run["mapping"])
         assert run["mapping"][run["mapper"]["step"] - 1][run["mapper"]["head"] - 1] == best == run["mapper"]["right"]

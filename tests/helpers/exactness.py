@@ -34,8 +34,11 @@ RANDOM = {
     "compare",
 }
 RANDOM |= {f"Comparison.{name}" for name in ("standing", "difference", "best", "rows")}
-RANDOM |= {"examine", "Examination.page", "films_under_noise", "nearby_starts", "lyapunov_exponent"}
+RANDOM |= {"examine", "Examination.page", "films_under_noise", "nearby_starts"}
 """What draws other numbers in another dtype, goes on from what it has rounded, or takes differences: only finite."""
+
+ITERATED = {"fixed_point", "lyapunov_exponent"}
+"""What iterates the caller's function, which rounds in its own precision."""
 
 EVIDENCE = {"iterations"}
 """What a solver says of its way, which is another one in another dtype."""
@@ -155,8 +158,8 @@ def _stated(result: dict[str, object]) -> float:
 
 
 def _derived(name: str, found: dict[str, object], call: Call) -> float:
-    """The rounding of what is computed from rounded numbers: properties of a record, fixed points of the caller's function."""
-    leaf, rounds = found[name], "()" in name or call.entry.short == "fixed_point"
+    """The rounding of what is computed from rounded numbers: properties of a record, iterations of the caller's function."""
+    leaf, rounds = found[name], "()" in name or call.entry.short in ITERATED
     if not rounds or not isinstance(leaf, Tensor) or not leaf.is_floating_point():
         return 0.0
     return 4 * torch.finfo(leaf.dtype).eps * _magnitude(leaf)

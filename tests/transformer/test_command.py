@@ -34,7 +34,6 @@ def run(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "albert"])
 def test_a_page_and_a_table(run, tmp_path, name):
     code, said, _ = run(FOLDERS / name, "--tokens", "numbers.txt", "--mask-token", "16", "--csv", "heads.csv")
@@ -50,7 +49,6 @@ def test_a_page_and_a_table(run, tmp_path, name):
     assert ("exponent" in page) == (name == "albert")
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_films_under_noise(run, tmp_path, monkeypatch):
     for name, number in (("FILMS", 4), ("STEPS", 4), ("BEFORE", 1), ("LAST", 2)):

@@ -30,13 +30,7 @@ from attnlib.transformer import (
 )
 from attnlib.transformer import mixer as registered_mixer
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("in_double")
 
 
 def model(*, causal=False, tied=False, norm="before", steps=3, readout=True):

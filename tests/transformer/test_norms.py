@@ -14,12 +14,7 @@ from attnlib.transformer import Block, Embedding, LanguageModel, Stack, examine,
 FOLDERS = Path(__file__).resolve().parent / "folders"
 
 
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("in_double")
 
 
 def stack_of(norm="before", *, tied=False, steps=2, epsilon=0.3, feed_forward=6):
