@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import lxml.html
 import yaml
-from bs4 import BeautifulSoup, NavigableString, PageElement, Tag
+from lxml import etree
+from lxml.html import HtmlElement
 
 INDEX = "_static/sections.js"
 PAGE = """<h1>Search</h1>
@@ -36,8 +38,9 @@ _NAMED |= {"leftarrow": "←", "rightarrow": "→", "Rightarrow": "⇒", "lambda
 _LAYOUT = r"\\(?:left|right|[bB]igg?[lr]?|limits|math\w+|operatorname|text\w*|displaystyle|q?quad)\b\*?"
 _ARTICLE = re.compile(r'<article class="bd-article".*</article>', re.DOTALL)
 _COLOUR = re.compile(r'<span class="[a-z]{1,2}[a-z0-9]?">([^<]*)</span>')
+_LISTS = re.compile(r"(</?)(d[dlt])\b")  # inside a dt lxml has no lists, as a call has them: read by another name
 _TYPED = re.compile(r"\$([^$]*\\[a-zA-Z][^$]*)\$")  # a formula in the code of a cell
-_LINES = ("p", "div", "li", "td", "th", "dt", "dd", "pre", "figcaption", "summary")  # after these a word ends
+_LINES = ("p", "div", "li", "td", "th", "x-dt", "x-dd", "pre", "figcaption", "summary")  # after these a word ends
 
 
 def plain(tex: str) -> str:
@@ -75,19 +78,28 @@ def uncoloured(page: str) -> str:
     return _COLOUR.sub(r"\1", page)
 
 
-def _silent(tag: Tag) -> bool:
+def _classes(tag: HtmlElement) -> set[str]:
+    return set(tag.get("class", "").split())
+
+
+def _silent(tag: HtmlElement) -> bool:
     """Whether an element says nothing that one would search for."""
-    if tag.name in _SILENT or "data-live" in tag.attrs or not _SILENT_CLASSES.isdisjoint(tag.get("class") or ()):
+    classes, above = _classes(tag), tag.getparent()
+    if tag.tag in _SILENT or "data-live" in tag.attrib or not _SILENT_CLASSES.isdisjoint(classes) or "tag_setup" in classes:
         return True
-    if "tag_setup" in (tag.get("class") or ()):
-        return True
-    if tag.name == "pre" and tag.find_parent(class_="cell_output"):  # numbers that a cell printed
-        return True
-    if "cell_input" in (tag.get("class") or ()):  # how a picture is drawn, and how a claim is put to the test
-        return not _UNREAD.isdisjoint(tag.find_parent(class_="cell").get("class") or ())
-    if tag.name == "tr":  # of the list of all claims: where it leads, its card says the same
-        return tag.select_one('td:first-child > a[href*="#claim-"], td:first-child > p > a[href*="#claim-"]') is not None
-    return tag.name == "summary" and tag.parent.name == "details" and "hide" in (tag.parent.get("class") or ())
+    if tag.tag == "pre":  # numbers that a cell printed
+        return any("cell_output" in _classes(around) for around in tag.iterancestors())
+    if "cell_input" in classes:  # how a picture is drawn, and how a claim is put to the test
+        return not _UNREAD.isdisjoint(next(around for around in map(_classes, tag.iterancestors()) if "cell" in around))
+    if tag.tag == "tr":  # of the list of all claims: where it leads, its card says the same
+        return bool(tag.xpath("td[1][a[contains(@href, '#claim-')] or p/a[contains(@href, '#claim-')]]"))
+    return tag.tag == "summary" and above.tag == "details" and "hide" in _classes(above)
+
+
+def _say(tag: HtmlElement, words: str) -> None:
+    """Let an element say these words, and nothing else."""
+    tag[:] = []
+    tag.text = words
 
 
 def sections(page: str) -> list[tuple[str, str, str]]:
@@ -95,34 +107,34 @@ def sections(page: str) -> list[tuple[str, str, str]]:
     found_article = _ARTICLE.search(page)
     if found_article is None:
         return []
-    article = BeautifulSoup(uncoloured(found_article[0]), "html.parser")
-    for silent in article.find_all(_silent):
-        silent.decompose()
-    for code in article.find_all("pre"):
-        code.string = _IMPORTS.sub("", code.get_text())
-    for formula in [tag for tag in article.find_all(["span", "div"]) if "math" in (tag.get("class") or ())]:
-        formula.replace_with(f" {plain(formula.get_text())} ")
+    article = lxml.html.fromstring(_LISTS.sub(r"\1x-\2", uncoloured(found_article[0])))
+    for silent in [tag for tag in article.iter(etree.Element) if _silent(tag)]:
+        silent.drop_tree()
+    for code in article.iter("pre"):
+        _say(code, _IMPORTS.sub("", code.text_content()))
+    for formula in [tag for tag in article.iter("span", "div") if "math" in _classes(tag)]:
+        _say(formula, f" {plain(formula.text_content())} ")
     found: list[tuple[str, str, list[str]]] = []
 
-    def walk(node: PageElement, own: list[str]) -> None:
-        if isinstance(node, NavigableString):
-            own.append(str(node))
-        elif isinstance(node, Tag):
-            heading = node.find(re.compile(r"^h\d$"), recursive=False) if node.name == "section" else None
-            if node.name == "section" and heading is not None:
-                own = _begin(found, str(node["id"]), heading.get_text())
-                heading.decompose()
-            call = node.find("dt", id=True, recursive=False) if "py" in (node.get("class") or []) else None
-            if call is not None:  # an entry of the reference: what it says comes before how it is called
-                name = str(call["id"])
-                own = _begin(found, name, ".".join(name.split(".")[2:]) or name)
-                called = call.extract().get_text()
-            for child in list(node.children):
+    def walk(node: HtmlElement, own: list[str]) -> None:
+        heading = next(node.iterchildren("h1", "h2", "h3", "h4", "h5", "h6"), None) if node.tag == "section" else None
+        if heading is not None:
+            own = _begin(found, node.get("id"), heading.text_content())
+            heading.drop_tree()
+        call = next((dt for dt in node.iterchildren("x-dt") if dt.get("id")), None) if "py" in _classes(node) else None
+        if call is not None:  # an entry of the reference: what it says comes before how it is called
+            name = call.get("id")
+            own = _begin(found, name, ".".join(name.split(".")[2:]) or name)
+            call.drop_tree()
+        own.append(node.text or "")
+        for child in node:
+            if isinstance(child.tag, str):  # and no comment
                 walk(child, own)
-            if call is not None:
-                own.append(called)
-            if node.name in _LINES:
-                own.append(" ")
+            own.append(child.tail or "")
+        if call is not None:
+            own.append(call.text_content())
+        if node.tag in _LINES:
+            own.append(" ")
 
     walk(article, [])
     words = ((anchor, heading, " ".join("".join(own).split())) for anchor, heading, own in found)

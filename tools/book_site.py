@@ -212,7 +212,7 @@ def pictures(site: Path) -> dict[str, tuple[str, int, int]]:
     """Each picture's name, width and height; PNG is packed again as WebP, no pixel changed, in half the bytes."""
     for path in (site / "_images").glob("*.png"):
         with Image.open(path) as picture:
-            picture.save(path.with_suffix(".webp"), lossless=True, quality=75, method=2, exact=True)
+            picture.save(path.with_suffix(".webp"), lossless=True, quality=25, method=2, exact=True)
         path.unlink()
     sizes = {}
     for path in (site / "_images").glob("*.webp"):
