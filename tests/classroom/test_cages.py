@@ -261,7 +261,7 @@ def graded(keeper, inbox, name):
     return next(grade.grade(Exam(FIRST, 7), [Submission(name, inbox / "submissions" / f"{name}.ipynb")], [keeper]))
 
 
-@pytest.mark.sweep(1 / 40)
+@pytest.mark.sweep(1 / 100)
 @pytest.mark.parametrize("name", HANDED)
 def test_outcome_is_the_same_in_each_cage(room, inbox, name):
     """Status, points and note, within the limit of the wall; and nothing of it goes on."""
@@ -405,6 +405,7 @@ def test_memory_in_files_without_a_name_is_counted(keeper, inbox):
     assert 200 < answer["megabytes"] <= (400 if answer["group"] else 800)  # who only looks now and then sees it late
 
 
+@pytest.mark.whole
 def test_the_wall_ends_what_no_other_limit_does(inbox):
     """Time in which a machine does other things is not counted, so that a limit in seconds alone ends nothing for certain."""
     found = Keeper(0, Limits(seconds=1000, total=1000, wall=4), [], unprotected=True)

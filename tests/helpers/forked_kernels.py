@@ -24,6 +24,9 @@ import json, os, runpy, signal, sys, time
 os.environ["JPY_PARENT_PID"] = str(os.getpid())  # a kernel ends where this process is no more
 import attnlib, ipykernel.kernelapp, matplotlib.backends.backend_agg, matplotlib.figure, torch
 import attnlib.course.live, networkx, sklearn.datasets, torch._dynamo  # what some pages would take up to four seconds for
+from matplotlib_inline.config import InlineBackend
+
+InlineBackend.print_figure_kwargs.default_args[0]["pil_kwargs"] = {"compress_level": 1}  # pictures that nobody keeps
 
 def ended():  # what kernels took counts with what this process took
     while os.waitpid(-1, os.WNOHANG)[0]:

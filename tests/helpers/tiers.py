@@ -3,7 +3,7 @@
 - ``--tier check``: no page executed, no book built, no browser, nothing marked ``slow``; of what tests the course and not the
   library a tenth, and of many cases of one test an eighth.
 - ``--tier test`` (default): each page once; of a test marked ``sweep`` a sample; of a file's tests marked ``some`` a sample, of
-  a folder's marked ``slow`` an eighth, unless files or folders are named; nothing marked ``whole``.
+  a folder's marked ``slow`` a sixteenth, unless files or folders are named; nothing marked ``whole``.
 - ``--tier all``: everything, and that executing a page again changes no byte.
 
 A sample is chosen by a hash of the names, so that it is the same everywhere. A test that is named on the command
@@ -26,14 +26,14 @@ BUDGETS = {"check": 90, "test": 600}
 """Seconds of wall time on two quiet cores."""
 
 MARKS = (
-    "slow: takes a second or more; left out of make check, of a folder's make test runs an eighth, make test-all all",
+    "slow: takes a second or more; left out of make check, of a folder's make test runs a sixteenth, make test-all all",
     "sweep(share): many cases of one kind; make test runs this share of them, make check an eighth of that, make test-all all",
     "some(share): several tests of a file; make test runs this share of those that bear it, make test-all all",
     "whole: runs in make test-all only",
     "double: says something that holds in double precision only",
     "browser: asks for the fixture of that name; a test bears it by itself",
 )
-SLOW = 1 / 8
+SLOW = 1 / 16
 """How many of a folder's slow tests ``make test`` runs."""
 COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 4
 """Folders of which ``make check`` runs a tenth of each file; and how many cases of one test it runs at least."""

@@ -22,7 +22,7 @@ from torch import nn
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
-SHARE = 0.02
+SHARE = 1 / 80
 """How much of an entry point's hostile calls ``make test`` makes."""
 
 DEAR = (
@@ -34,7 +34,7 @@ DEAR = (
 )
 """What takes a tenth of a second and more to answer, which was half of the time of all: ``make test`` makes a few calls."""
 
-FEW = 2
+FEW = 1
 
 PAIRS = 120
 """How many pairs of spoilers are drawn for each entry point."""

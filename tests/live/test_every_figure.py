@@ -106,9 +106,9 @@ def test_without_javascript_there_is_a_still_picture(desk, row):
 
 @every
 def test_functions_against_attnlib(desk, row, request):
-    """An eighth of the states in make test, at least four, of each figure."""
+    """A sixteenth of the states in make test, at least two, of each figure."""
     points = row.points()
-    states = sample(points, max(1 / 8, 4 / len(points)), request.config.getoption("tier"))
+    states = sample(points, max(1 / 16, 2 / len(points)), request.config.getoption("tier"))
     whole = [figures.made(row, **state).state() for state in states]
     found = desk.module(row).evaluate(f"states => states.map({row.measure})", whole)
     for shown, state in zip(found, states, strict=True):

@@ -70,11 +70,11 @@ def test_some_tests_of_a_file_stand_for_all(asked, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_eighth_of_a_folders_slow_tests_stands_for_all_unless_their_file_is_named(asked, tmp_path):
-    slow = "import pytest\n\n" + "".join(f"@pytest.mark.slow\ndef test_{name}(): pass\n" for name in "abcdefgh")
+def test_a_sixteenth_of_a_folders_slow_tests_stands_for_all_unless_their_file_is_named(asked, tmp_path):
+    slow = "import pytest\n\n" + "".join(f"@pytest.mark.slow\ndef test_{name}(): pass\n" for name in "abcdefghijklmnop")
     (tmp_path / "tests" / "live" / "test_lab.py").write_text(slow)
-    assert any("Covered in the tier test: 1 tests; left out: 7 slow tests." in line for line in asked())
-    assert any("Covered in the tier test: 8 tests; left out: nothing." in line for line in asked("tests/live"))
+    assert any("Covered in the tier test: 1 tests; left out: 15 slow tests." in line for line in asked())
+    assert any("Covered in the tier test: 16 tests; left out: nothing." in line for line in asked("tests/live"))
 
 
 @pytest.mark.slow
