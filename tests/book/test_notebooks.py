@@ -553,6 +553,7 @@ def test_what_is_not_compared_between_processors_prints_and_claims_nothing(path)
 
 
 @every_page
+@pytest.mark.sweep(1 / 4)
 def test_bytes_of_a_second_run_are_compared(path):
     """After the cells of each page (conftest.py); here, that the comparison sees what it should see."""
     outputs = [cell.outputs for cell in course.code_cells(course.read(path))]

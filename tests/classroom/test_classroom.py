@@ -59,6 +59,7 @@ def test_inputs_are_fresh(master):
 
 
 @every_assignment
+@pytest.mark.sweep(1 / 2)
 def test_public_checks_name_the_mistake(master, capsys):
     space, said = run(build.student(master), capsys)
     assert said == [
@@ -83,6 +84,7 @@ def test_a_single_precision_answer_is_right_in_the_notebook_too(master, capsys):
 
 @every_assignment
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.sweep(1 / 2)
 def test_what_the_grader_refuses_is_not_called_right_in_the_notebook(master, capsys, kind):
     space, _ = run(build.student(master), capsys)
     for question in master.automatic:
@@ -92,6 +94,7 @@ def test_what_the_grader_refuses_is_not_called_right_in_the_notebook(master, cap
 
 
 @every_assignment
+@pytest.mark.sweep(1 / 2)
 def test_solved_notebook_runs(master, capsys):
     _, said = run(build.student(master, solved=True), capsys)
     assert len(said) == len(master.automatic)
@@ -99,6 +102,7 @@ def test_solved_notebook_runs(master, capsys):
 
 
 @every_assignment
+@pytest.mark.sweep(1 / 2)
 def test_nothing_of_the_solutions_or_hidden_checks_is_in_the_students_notebook(master):
     student = build.student(master)
     lines = student.split("\\n")

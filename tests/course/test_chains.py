@@ -33,6 +33,7 @@ def test_forward_backward_is_belief_propagation_is_enumeration(steps, k, seed, f
         close(forward_backward(*tables[:2], tables[2][:, : t + 1]).marginals[:, t], found.filtered[:, t], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_long_chain_does_not_underflow():
     tables = chain(2000, 3, ())
     found = forward_backward(*tables)

@@ -83,6 +83,7 @@ def test_every_string_has_one_reading():
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
+@pytest.mark.slow
 def test_fragments_are_drawn_with_their_chances(length):
     chances = fragments_of(SMALL, length)
     kinds = _brackets.draw_kinds(torch.full((20_000,), length), 2, 3.0, 6, drawn(length))[:, :length]

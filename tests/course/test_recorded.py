@@ -188,6 +188,7 @@ def test_over_runs_of_independent_runs_is_the_usual_standard_error():
 
 
 @pytest.mark.parametrize("shared", [0.0, 1.0, 3.0])
+@pytest.mark.slow
 def test_the_error_over_runs_covers_what_groups_share(shared):
     """Five groups of five, 4,000 times: the mean is off by its error or less in most of them, whatever a group shares."""
     draw = torch.Generator().manual_seed(1)

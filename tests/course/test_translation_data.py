@@ -201,6 +201,7 @@ def test_negation():
         assert "not" in pair.target or "no" in pair.target
 
 
+@pytest.mark.slow
 def test_predicates_have_no_ending():
     for pair in sampled():
         if len(pair.source) == 4 and pair.source[1] in ("ist", "sind", "bin"):

@@ -41,6 +41,7 @@ def test_the_top_of_a_parabola_is_found_between_the_betas():
     assert script.top(betas, torch.tensor([4.0, 3.0, 2.0, 1.0])) == 1.0
 
 
+@pytest.mark.slow
 def test_parts_of_the_record_are_measured_again():
     """Sums over all states: every digit that is written, on any processor."""
     z = torch.randn(200, 8, 8, generator=script.seeded(0))

@@ -38,6 +38,7 @@ def written(target, said):
     assert result["quick"]
 
 
+@pytest.mark.slow
 def test_a_small_version_runs(tmp_path, monkeypatch, capsys):
     """Every part of it, in this process: fewer loads, fewer patterns, short bootstraps."""
     loads, sets = associative_capacity.LOADS[2, 50]

@@ -84,6 +84,7 @@ def test_curves_have_a_third_line(unchecked):
     assert found["matched"] != found["epsilon"]
 
 
+@pytest.mark.slow
 def test_held_weights_leave_nothing_but_the_noise(unchecked):
     """Where weights do not move the two agree whatever the scores are."""
     torch.manual_seed(1)

@@ -114,6 +114,7 @@ def test_a_cold_response_is_a_norm_and_a_warm_one_shrinks(unchecked):
     assert torch.equal(model(asked.tokens, asked.real), before)  # all is as it was
 
 
+@pytest.mark.slow
 def test_noise_shortens_the_mean_as_its_variance_says(unchecked):
     """Without weights that move: attention whose maps to queries are zero, in many components."""
     torch.manual_seed(1)

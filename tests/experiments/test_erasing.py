@@ -93,6 +93,7 @@ def test_the_committed_record_has_what_the_script_asks_for():
         assert {len(curve) for curve in run["cosine"].values()} == {9}
 
 
+@pytest.mark.slow
 def test_tied_1_measured_again_from_the_weights_that_ship(unchecked):
     """In half precision, on fewer strings of their own."""
     wanted = next(run for run in RECORD["runs"] if (run["network"], run["seed"]) == ("tied", 1))

@@ -110,6 +110,7 @@ def test_each_rule_measured_again_from_the_weights_that_ship(name, shipped, unch
         assert asked.loss(seen.logits) - own == pytest.approx(loss - wanted["loss"], rel=0.2, abs=0.05), who
 
 
+@pytest.mark.slow
 def test_silent_heads_measured_again_from_the_weights_that_ship(shipped, unchecked):
     wanted, model, asked, whole = shipped
     own = asked.loss(whole.logits)

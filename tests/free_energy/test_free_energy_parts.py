@@ -35,6 +35,7 @@ def test_one_z_fixes_the_sum_of_the_lengths():
     assert (found.z > torch.linalg.eigvalsh(J)[:, -1:]).all()
 
 
+@pytest.mark.slow
 def test_it_is_the_saddle_point_where_all_sites_are_equivalent_and_not_in_random_couplings():
     ring = torch.zeros(8, 8, dtype=torch.float64)
     for i in range(8):

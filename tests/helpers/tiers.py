@@ -35,7 +35,7 @@ MARKS = (
 )
 SLOW = 1 / 16
 """How many of a folder's slow tests ``make test`` runs."""
-COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 4
+COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 2
 """Folders of which ``make check`` runs a tenth of each file; and how many cases of one test it runs at least."""
 REASONS = {
     "some": "tests of one kind",

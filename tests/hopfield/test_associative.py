@@ -321,6 +321,7 @@ def test_running_out_of_sweeps_is_told():
 
 
 @pytest.mark.parametrize(("degree", "d"), [(30, 600), ("exp", 5000)])
+@pytest.mark.slow
 def test_nothing_overflows(degree, d):
     memory = spins(4, d, dtype=torch.float32)
     cue = flip_spins(memory, d // 5, generator=torch.Generator().manual_seed(0))

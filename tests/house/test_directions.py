@@ -55,6 +55,7 @@ def test_there_are_many():
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+@pytest.mark.sweep(1 / 2)
 def test_forward_and_reverse_agree(entry):
     point = changeable(entry)
     if not point:

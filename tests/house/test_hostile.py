@@ -141,6 +141,7 @@ WITH_BETAS = [
 
 @pytest.mark.parametrize("batch", [(2,), (), (3, 2)], ids=str)
 @pytest.mark.parametrize("entry", [entry for entry in WITH_BETAS if not inspect.isclass(entry.function)], ids=lambda e: e.name)
+@pytest.mark.sweep(1 / 3)
 def test_a_tensor_beta_is_one_number_for_each_distribution(entry, batch):
     """One rule: beta broadcasts to the shape of the scores less their last axis, and each number acts on its own row."""
     call = build(entry, World(batch=batch, dtype=torch.float64))

@@ -193,6 +193,7 @@ def test_what_is_refused():
 
 
 @pytest.mark.parametrize("closure", KINDS)
+@pytest.mark.slow
 def test_a_small_drive_in_single_precision_is_not_taken_for_none(closure):
     """Ferromagnetic spins near their transition magnify it twenty times: what is called converged has done so."""
     J, x = 0.95 * torch.full((10, 10), 0.1), torch.full((10,), 1e-5)

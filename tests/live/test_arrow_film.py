@@ -65,6 +65,7 @@ def test_its_numbers_by_hand(state):
         assert said["odds"][t] == pytest.approx(whole, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_films_follow_the_law_and_the_arrow():
     """Over 1,000 seeds: first frames have the exact means, log odds at the end their mean, half of the strips are turned."""
     J, x, beta = couplings(2.0, 0.0, False), torch.tensor(DRIVE, dtype=torch.float64), 0.5
@@ -78,6 +79,7 @@ def test_films_follow_the_law_and_the_arrow():
     assert abs(sum(backwards == "A" for _, backwards in films) - 500) < 72
 
 
+@pytest.mark.slow
 def test_no_arrow_without_the_antisymmetric_part_and_one_by_a_mask_alone():
     even = ArrowFilm(symmetric=1.0, sharpness=4.0).readout
     assert abs(even["e_p"]) < 1e-12

@@ -58,6 +58,7 @@ def test_readout_against_automatic_differentiation(settings):
 
 
 @given(settings)
+@pytest.mark.slow
 def test_the_descent_lemma(settings):
     """The energy falls at least by what is guaranteed, at any step size: the parabola lies above it everywhere."""
     figure = BallAndBound(**settings)

@@ -65,6 +65,7 @@ def test_spins_are_drawn_with_their_law(d):
     assert ((spins.mean(0) - wanted) / error).abs().max() < 4.5
 
 
+@pytest.mark.slow
 def test_films_have_the_moments_means_for_many_components():
     """Over 20 seeds, 64 components: naive means are off by a fifth, moments by less than a hundredth."""
     J, start = weights("softmax"), directions(64)

@@ -28,6 +28,7 @@ states = st.fixed_dictionaries(
 
 
 @given(states)
+@pytest.mark.slow
 def test_its_numbers_by_hand(state):
     said = GraphLab(**state).readout
     data, *maps = system(state["seed"])

@@ -170,6 +170,7 @@ def test_the_sample_is_read_between_the_records_betas():
                 assert said[name] == pytest.approx(wanted.item(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_challenge_is_solved_where_u_is_one_and_nowhere_else():
     """At every place of the slider: those at which the figure reads 1.00, and those next to where U is one."""
     one = Mapper().readout["one"]

@@ -103,6 +103,7 @@ def test_softmax_films_are_in_order_and_others_are_not(beta, causal):
     assert not all(((f[:, 0] >= f[:, 2]) & (f[:, 2] >= f[:, 1])).all() for f in films)
 
 
+@pytest.mark.slow
 def test_films_that_differ_forget_as_the_damage_equation_says():
     """Of independent couplings, over 40 noises, after 20 steps; 32 spins are few, and one draw of them."""
     late = [TwoFilms(1.0, seed=seed).readout["apart"][20:] for seed in range(40)]

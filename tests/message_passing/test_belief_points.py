@@ -51,6 +51,7 @@ def test_a_chain_of_ten_thousand_takes_two_passes(monkeypatch):
 
 
 @pytest.mark.double
+@pytest.mark.slow
 def test_two_passes_differentiate_twice():
     """A tree with factors of three variables, and pairs that hang on it."""
     scopes = [torch.tensor([[1, 0, 2], [4, 3, 2]]), torch.tensor([[5, 0], [3, 6]])]
@@ -90,6 +91,7 @@ def radius(J, h, u):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_stability_is_one_minus_the_radius_of_a_sweep(seed):
     """Random couplings on a graph with loops from which trees hang, one sample strongly coupled; by a dense Jacobian."""
     J = torch.zeros(2, 8, 8).double()

@@ -252,6 +252,7 @@ def test_a_forbidden_state_has_no_derivative():
         assert (found[table == -math.inf] == 0).all()
 
 
+@pytest.mark.slow
 def test_what_does_not_settle_is_reported():
     """A frustrated glass at low temperature: without damping it does not settle, and says so."""
     J = sherrington_kirkpatrick(12, dtype=torch.float64, generator=torch.Generator().manual_seed(2))

@@ -44,6 +44,7 @@ def run(*words):
 
 
 @browsers.needed
+@pytest.mark.slow
 def test_a_page_that_is_not_built(tmp_path, browser):
     done = run(tmp_path)
     assert done.returncode == 2

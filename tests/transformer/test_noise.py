@@ -50,6 +50,7 @@ def stationary(A, s):
 
 
 @pytest.mark.parametrize("sigma", [0, 0.5])
+@pytest.mark.slow
 def test_the_growth_of_a_linear_map_is_that_of_its_powers(sigma):
     A = linear(0.9)
     found = nearby_starts(set_again(lambda u: u @ A.mT), begin(normal(3, FREE)), sigma * SCALE, steps=400)

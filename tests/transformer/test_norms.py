@@ -140,6 +140,7 @@ def test_saved_transformers(name):
     close(exactly(*(row.share for row in single)) / exactly(*(row.share for row in rows)), torch.ones(len(rows)), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_an_examination_has_them():
     for stack in (stack_of(), stack_of("after", tied=True, steps=3)):
         model, tokens = LanguageModel(Embedding(11, 8), stack), torch.tensor([[3, 1, 4, 1, 5], [2, 6, 5, 3, 5]])
