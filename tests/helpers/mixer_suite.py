@@ -302,6 +302,7 @@ class MixerSuite(Made):
         assert module(x, mask=mask).shape == (2, 3, 4)
         assert "heads=2" in repr(module)
 
+    @pytest.mark.slow
     def test_on_another_device(self):
         """Every tensor that is made on the way is made where the input is: a fake device refuses to mix."""
         module = self.make(device="meta", learn_beta=True, causal=True, places=rotary_places)

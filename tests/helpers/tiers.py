@@ -35,8 +35,8 @@ MARKS = (
 )
 SLOW = 1 / 16
 """How many of a folder's slow tests ``make test`` runs."""
-COURSE, FEW = ("classroom", "course", "experiments", "live", "tools"), 2
-"""Folders of which ``make check`` runs a tenth of each file; and how many cases of one test it runs at least."""
+COURSE = ("classroom", "course", "experiments", "live", "tools")
+"""Folders of which ``make check`` runs a tenth of each file."""
 REASONS = {
     "some": "tests of one kind",
     "slow": "slow tests",
@@ -96,8 +96,7 @@ def left_out(items: list[pytest.Item], tier: str, named: bool = False) -> dict[p
                 samples[f"case {getattr(item, 'originalname', item.name)}", item.path, 1 / 8].append(item)
     for (kind, _, share), cases in samples.items():
         cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        kept = max(ceil(share * len(cases)), FEW if kind.startswith("case ") else 1)
-        out |= dict.fromkeys(cases[kept:], REASONS.get(kind.split()[0], ""))
+        out |= dict.fromkeys(cases[ceil(share * len(cases)) :], REASONS.get(kind.split()[0], ""))
     return out
 
 

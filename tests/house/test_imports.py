@@ -120,15 +120,16 @@ def borrowed_names(path):
     found = []
     for parts, _ in imported(path):
         home = ROOT.joinpath(*parts[:-1]).with_suffix(".py") if len(parts) > 1 else None
-        if home is not None and home.is_file() and parts[-1] in {local for _, local in every_import(home)}:
+        if home is not None and home.is_file() and parts[-1] in names_imported(home.read_text()):
             found.append(f"imports {parts[-1]} from {'.'.join(parts[:-1])}, which imports it too")
     return found
 
 
-def every_import(path):
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from ((alias.name, alias.asname or alias.name.split(".")[0]) for alias in node.names)
+@cache
+def names_imported(text):
+    """The names that imports bind in a file with this text: many ask the same files."""
+    imports = [node for node in ast.walk(parsed(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {alias.asname or alias.name.split(".")[0] for node in imports for alias in node.names}
 
 
 def silenced_imports(path):
