@@ -66,7 +66,9 @@ def draw_kinds(
         ahead = torch.einsum("csi,ni->ncs", leads, left[to_go])  # what is left to write, after a token of each kind
         chance = ahead.gather(-1, state[:, None, None].expand(-1, 3, 1))[..., 0] * weight
         chance[place >= lengths] = 1.0
-        kind = torch.multinomial(chance, 1, generator=generator)[:, 0]
+        # who comes first, at these rates: what torch.multinomial draws differs from version to version
+        waits = -torch.log1p(-torch.rand(chance.shape, generator=generator, dtype=chance.dtype))
+        kind = (chance / waits).argmax(-1)
         state = torch.where(place < lengths, leads[kind, state].argmax(-1), state)
         kinds.append(kind)
     return torch.stack(kinds, -1)

@@ -241,7 +241,7 @@ def _miscooled() -> list[tuple[Tensor, Tensor]]:
     """Weights of posteriors made too cold and too hot; the right keys follow the posteriors."""
     generator, found = torch.Generator().manual_seed(78), []
     for scores, factor in zip(draws((60, 5), (40, 4), seed=79), (2.5, 0.5), strict=True):
-        keys = torch.multinomial((1.5 * scores).softmax(-1), 1, generator=generator)[:, 0]
+        keys = torch.multinomial((1.5 * scores).softmax(-1), 1, True, generator=generator)[:, 0]
         found.append(((1.5 * factor * scores).softmax(-1), keys))
     return found
 
