@@ -151,9 +151,9 @@ class Sums(torch.autograd.Function):
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Torch says once that sparse matrices of this kind are new; it is no business of whoever asks for attention."""
+    """Torch says that these matrices are new, 2.11 that they go unchecked: no business of whoever asks for attention."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+        warnings.filterwarnings("ignore", "Sparse (CSR tensor support|invariant checks)")
         yield
 
 
