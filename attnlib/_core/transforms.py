@@ -22,14 +22,14 @@ def in_forward_mode() -> bool:
 
 def beneath(tensor: Tensor) -> Tensor:
     """What lies under the wrappers of ``torch.func``, whose values can be looked at: to end a loop, not to compute with."""
-    while transforming() and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = torch._C._functorch.get_unwrapped(tensor)
+    while transforming() and torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # pyright: ignore[reportAttributeAccessIssue]
+        tensor = torch._C._functorch.get_unwrapped(tensor)  # pyright: ignore[reportAttributeAccessIssue]
     return tensor
 
 
 def nested() -> list[str]:
     """The transforms of ``torch.func`` at work, from the outermost one: "Vmap", "Grad", "Jvp", "Functionalize"."""
-    stack = torch._C._functorch.get_interpreter_stack() if transforming() else None
+    stack = torch._C._functorch.get_interpreter_stack() if transforming() else None  # pyright: ignore[reportAttributeAccessIssue]
     return [str(level.key()).rpartition(".")[2] for level in stack or ()]
 
 

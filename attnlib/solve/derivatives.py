@@ -5,6 +5,7 @@ no field on any spin the first messages are already the last, and their derivati
 """
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -85,8 +86,7 @@ def moving(function: Map, solution: Tensor, solve: LinearSolver, slack: float, s
         return followed(function, solution, solved)
 
     def linear(tangent: Tensor) -> Tensor:
-        moved: Tensor = forward_ad.unpack_dual(function(forward_ad.make_dual(solution, tangent))).tangent
-        return moved
+        return cast("Tensor", forward_ad.unpack_dual(function(forward_ad.make_dual(solution, tangent))).tangent)
 
     with torch.no_grad():
         return forward_ad.make_dual(solution, solve(linear, along))

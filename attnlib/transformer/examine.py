@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Int
@@ -121,7 +122,7 @@ def _parts(model: nn.Module) -> tuple[Callable[[Tensor], Tensor], Stack, Callabl
     if not callable(embed) or not isinstance(stack, Stack) or not (readout is None or callable(readout)):
         kinds = [type(part).__name__ for part in (embed, stack, readout)]
         raise ValueError(f"model has embed, stack and readout {kinds}; expected a module, a Stack, and a module or None")
-    return embed, stack, readout
+    return cast("Callable[[Tensor], Tensor]", embed), stack, cast("Callable[[Tensor], Tensor] | None", readout)
 
 
 def _start(

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -77,6 +79,10 @@ def norms_of(block: nn.Module) -> dict[str, nn.LayerNorm | nn.RMSNorm]:
     return found
 
 
+def _keep(kept: list[Tensor], norm: nn.Module, given: tuple[Any, ...]) -> None:
+    kept.extend(given[:1])
+
+
 @contextmanager
 def listening(block: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """Within it, everything that comes to the norms of a block is kept, by what they belong to."""
@@ -84,7 +90,7 @@ def listening(block: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     hooks = []
     try:
         for place, norm in norms_of(block).items():
-            hooks.append(norm.register_forward_pre_hook(lambda _, given, kept=heard[place]: kept.extend(given[:1])))
+            hooks.append(norm.register_forward_pre_hook(partial(_keep, heard[place])))
         yield heard
     finally:
         for hook in hooks:

@@ -47,15 +47,19 @@ class Task(Protocol):
 
     def batch(self, n: int, generator: torch.Generator) -> tuple[Any, Any]:
         """Draw n examples: inputs and targets. Shapes and errors are those of the task."""
+        raise NotImplementedError
 
     def model(self, mixer: nn.Module) -> nn.Module:
         """A network with this mixer in it. Shapes and errors are those of the task."""
+        raise NotImplementedError
 
     def loss(self, output: Any, targets: Any) -> Tensor:
         """What is learnt, a number ``[]``. Errors are those of the task."""
+        raise NotImplementedError
 
     def score(self, output: Any, targets: Any) -> Any:
         """What is reported, a number ``[]``. Errors are those of the task."""
+        raise NotImplementedError
 
 
 def train_one(

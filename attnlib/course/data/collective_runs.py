@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnlib.course.data._paths import at
 from attnlib.course.data.seeds import Estimate, over_runs
 
 Condition = Sequence[float | int] | float | int | None
@@ -72,15 +73,7 @@ class CollectiveRuns:
 
     def measured(self, name: str, *path: str | int, condition: Condition = None) -> Float[Tensor, "seeds ..."]:
         """What was measured on the trained networks, by its path in the record, ``[seeds, ...]``. Errors as for the class."""
-        found = []
-        for run in self._of(name, condition):
-            value = run.get("after", {})
-            for step in path:
-                known = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
-                if step not in known:
-                    raise ValueError(f"path has {step!r}; expected one of {', '.join(map(repr, known)) or 'nothing more'}")
-                value = value[step]
-            found.append(value)
+        found = [at(run.get("after", {}), path) for run in self._of(name, condition)]
         return torch.tensor(found, dtype=torch.float64)
 
     def _of(self, name: str, condition: Condition) -> list[dict[str, Any]]:

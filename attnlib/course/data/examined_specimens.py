@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attnlib.course.data._paths import at
+
 
 class ExaminedSpecimens:
     """The networks of ``recorded("examinations")`` or ``recorded("driven_specimens")``, of each kind those with all seeds.
@@ -38,16 +40,16 @@ class ExaminedSpecimens:
 
     def read(self, network: str, *path: str | int) -> Float[Tensor, "seeds ..."]:
         """What was measured, by its path in the record, ``[seeds, ...]``; NaN where nothing was. Errors as for the class."""
-        return torch.tensor([_numbers(_at(run, path)) for run in self._of(network)], dtype=torch.float64)
+        return torch.tensor([_numbers(at(run, path)) for run in self._of(network)], dtype=torch.float64)
 
     def mappers(self, network: str) -> Int[Tensor, "2 seeds"]:
         """Step and head of the mapper of each seed, counted from 0: places in a grid. Errors as for the class."""
-        found = [run["mapper"] if "mapper" in run else _at(run, ("arrows", "mapper")) for run in self._of(network)]
+        found = [run["mapper"] if "mapper" in run else at(run, ("arrows", "mapper")) for run in self._of(network)]
         return torch.tensor([[one[name] - 1 for one in found] for name in ("step", "head")])
 
     def at_mapper(self, network: str, instrument: str, when: Literal["before", "after"] = "after") -> Float[Tensor, "seeds"]:
         """What an instrument read at the mapper of each seed, ``[seeds]``. Errors as for the class."""
-        grids = [_at(run, (when, instrument)) for run in self._of(network)]
+        grids = [at(run, (when, instrument)) for run in self._of(network)]
         places = zip(*self.mappers(network).tolist(), strict=True)
         return torch.tensor([grid[step][head] for grid, (step, head) in zip(grids, places, strict=True)], dtype=torch.float64)
 
@@ -55,16 +57,6 @@ class ExaminedSpecimens:
         if network not in self._runs:
             raise ValueError(f"network is {network!r}; expected one of {', '.join(map(repr, self._runs))}")
         return self._runs[network]
-
-
-def _at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """What lies at the end of a path."""
-    for step in path:
-        known = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
-        if step not in known:
-            raise ValueError(f"path has {step!r}; expected one of {', '.join(map(repr, known)) or 'nothing more'}")
-        value = value[step]
-    return value
 
 
 def _numbers(value: Any) -> Any:

@@ -90,7 +90,9 @@ class Joinings:
 def written(tokens: Int[Tensor, "n"]) -> str:
     """Tokens as they are written, with spaces around the dot and the arrow; begin, end and filling are left out."""
     spaced = {DOT: " . ", ARROW: " >> "}
-    return "".join(spaced.get(token, VOCABULARY[token]) for token in tokens.tolist() if token not in (PAD, BEGIN, END))
+    return "".join(
+        spaced[token] if token in spaced else VOCABULARY[token] for token in tokens.tolist() if token not in (PAD, BEGIN, END)
+    )
 
 
 @dataclass(frozen=True)

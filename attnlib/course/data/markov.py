@@ -53,7 +53,7 @@ def markov_chains(
     count, k, length = check_count("count", count), check_count("k", k), check_count("length", length, 2)
     check_generator(generator)
     shape = torch.full((count, k, k), check_number("concentration", concentration, above=0), dtype=torch.float64)
-    drawn = torch._standard_gamma(shape, generator=generator)
+    drawn = torch._standard_gamma(shape, generator=generator)  # pyright: ignore[reportPrivateImportUsage]
     law = drawn / drawn.sum(-1, keepdim=True)
     states = [torch.randint(k, (count,), generator=generator)]
     edges, chain = law.cumsum(-1), torch.arange(count)

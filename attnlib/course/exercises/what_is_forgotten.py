@@ -154,7 +154,7 @@ def _film(J: Tensor, x: Tensor, beta: float, rows: Tensor, stop: bool = False) -
 
 
 def _past(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
-    back = 1
+    now, back = x, 1
     while back < len(noise):
         now, met = _film(J, x, beta, noise[:back].flip(0))
         if met:
@@ -165,7 +165,7 @@ def _past(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
 
 def _stopped(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
     """From as far back as is needed, what the films are where they meet."""
-    back = 1
+    now, back = x, 1
     while back < len(noise):
         now, met = _film(J, x, beta, noise[:back].flip(0), stop=True)
         if met:
@@ -176,7 +176,7 @@ def _stopped(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
 
 def _fresh(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
     """Each time further back, with rows that have not been used."""
-    back, used = 1, 0
+    now, back, used = x, 1, 0
     while used + back < len(noise):
         now, met = _film(J, x, beta, noise[used : used + back])
         if met:
@@ -187,7 +187,7 @@ def _fresh(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
 
 def _appended(J: Tensor, x: Tensor, beta: float, noise: Tensor) -> Tensor:
     """The rows in the wrong order: what was drawn first drives the first step."""
-    back = 1
+    now, back = x, 1
     while back < len(noise):
         now, met = _film(J, x, beta, noise[:back])
         if met:
