@@ -21,10 +21,10 @@ book: .venv/installed  ## build the book, warnings are errors
 pdf: book  ## print the book as one PDF, _build/html/course.pdf; needs a Chromium
 	@$(RUN) tools/make_pdf.py
 
-check: .venv/installed  ## look at what you are working on: lint, types, rules, unit tests, no page executed (one to four minutes)
+check: .venv/installed  ## look at what you are working on: lint, types, rules, unit tests, no page executed (a minute or two)
 	@$(RUN) -m pytest --tier check $(WORKERS)
 
-test: .venv/installed  ## test the package, the notebooks, the book, the site in a browser (ten to twenty minutes)
+test: .venv/installed  ## test the package, the notebooks, the book, the site in a browser (about ten minutes)
 	@$(RUN) -m pytest $(WORKERS)
 
 test-all: .venv/installed  ## test everything, each page twice, whole sweeps, records, mutants, then every end of the versions (hours)
