@@ -15,8 +15,6 @@ from attnlib.solve.implicit import Map
 
 CHUNK = 32
 """Rows of a Jacobian that are computed at once."""
-EVERY = 4
-"""A step that depends on the state is asked for in the first iterations, then in every fourth: it costs more than these do."""
 Method = Literal["damped", "anderson", "newton"]
 """Steps of a fixed length towards the image; combinations of the last few; or solutions of the linearised equation."""
 
@@ -66,7 +64,6 @@ class Iterate:
         iterations = torch.zeros_like(done, dtype=torch.int64)
         states: list[Tensor] = []
         errors: list[Tensor] = []
-        length: float | int | Tensor = 1.0 if callable(self.step) else self.step
         goes_on = self.through and self.method != "anderson"
         for step in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
             error = function(state) - state
@@ -83,8 +80,7 @@ class Iterate:
             done = done | (better & (left <= self.tolerance * scale).all(-1))
             if not self.through and settled(done):
                 break
-            if callable(self.step) and (step < EVERY or step % EVERY == 0):
-                length = self.step(state)[..., None]
+            length = self.step(state)[..., None] if callable(self.step) else self.step
             if self.method == "newton":
                 move = newton(function, state, error)
             elif self.method == "anderson":
