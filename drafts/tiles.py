@@ -5,7 +5,7 @@ from playwright.sync_api import sync_playwright
 Image.MAX_IMAGE_PIXELS=None
 H=pathlib.Path("/work/fresh/_build/html"); OUT=pathlib.Path("/work/tmp/tiles")
 MODES=((390,"dark"),(1280,"light")) if "second" not in sys.argv else ((390,"light"),(1280,"dark"))
-skip=("claims.html","genindex","search","_static","api/course","404")
+skip=("claims.html","genindex","search","_static","404")
 pages=sorted(p for p in H.rglob("*.html") if not any(s in str(p) for s in skip) and p!=H/"index.html")
 want=[a for a in sys.argv[1:] if a!="second"] 
 pages=[p for p in pages if not want or any(w in p.name for w in want)]
