@@ -65,7 +65,7 @@ def failures(path: Path) -> list[str]:
             found.append(str(error))
 
     kept, claims.claim, attnlib.course.claim = claims.claim, claim, claim
-    space: dict[str, Any] = {"__name__": "__main__", "plots": plots, "plt": plt}  # as set-up leaves it
+    space: dict[str, Any] = {"__name__": "__main__", "plots": plots}  # as set-up leaves it
     for number, cell in enumerate(course.code_cells(course.read(path))):
         if course.has_tag(cell, "setup"):
             continue
@@ -83,7 +83,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--shift", nargs="+", type=int, default=[1, 2], help="which other numbers; default 1 and 2")
     told = parser.parse_args(arguments)
-    paths = pages(told.pages)
+    try:
+        paths = pages(told.pages)
+    except ValueError as error:
+        parser.error(str(error))
     if len(paths) * len(told.shift) > 1:
         runs = [[sys.executable, __file__, str(path), "--shift", str(shift)] for path in paths for shift in told.shift]
         return max(subprocess.run(run, check=False).returncode for run in runs)
