@@ -50,7 +50,8 @@ def fixed_point(
         method: ``"damped"`` (default; the cheapest step, and the quickest for maps that contract well), ``"anderson"`` (for
             slow ones), or ``"newton"`` (few steps, each with k derivatives of the map and an equation of k unknowns).
         step: how far to go towards the image, a number above 0, or a function of the state that gives one for each sample,
-            ``[*batch]``, asked right after the map itself; Newton's own step is whole.
+            ``[*batch]``, asked right after the map itself, and again where a state has moved by a hundredth of its size since;
+            Newton's own step is whole.
         tolerance: a sample is done when no component of ``f(z) - z`` is larger than this times the largest component that a
             state or the first step had; default the dtype's precision to the power 2/3, 4e-11 in float64. Being relative, it
             holds for solutions of any size: a small first step is not taken for the end.

@@ -15,6 +15,8 @@ from attnlib.solve.implicit import Map
 
 CHUNK = 32
 """Rows of a Jacobian that are computed at once."""
+NEAR = 0.01
+"""How far, in its size, a state may move before a step that depends on it is asked for again: it can cost more than the map."""
 Method = Literal["damped", "anderson", "newton"]
 """Steps of a fixed length towards the image; combinations of the last few; or solutions of the linearised equation."""
 
@@ -64,6 +66,8 @@ class Iterate:
         iterations = torch.zeros_like(done, dtype=torch.int64)
         states: list[Tensor] = []
         errors: list[Tensor] = []
+        length = torch.full_like(state[..., :1], 1.0 if callable(self.step) else self.step)
+        asked = torch.full_like(state, float("inf"))
         goes_on = self.through and self.method != "anderson"
         for step in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
             error = function(state) - state
@@ -80,7 +84,11 @@ class Iterate:
             done = done | (better & (left <= self.tolerance * scale).all(-1))
             if not self.through and settled(done):
                 break
-            length = self.step(state)[..., None] if callable(self.step) else self.step
+            if callable(self.step):
+                near = done | (self._sizes(state - asked) <= NEAR * scale).all(-1)
+                if not settled(near):
+                    length = torch.where(near[..., None], length, self.step(state)[..., None])
+                    asked = torch.where(near[..., None], asked, state)
             if self.method == "newton":
                 move = newton(function, state, error)
             elif self.method == "anderson":
@@ -104,7 +112,7 @@ class Iterate:
             return states.abs().amax(-1, keepdim=True)
         return torch.stack([part.abs().amax(-1) for part in states.split(self.parts, -1)], -1)
 
-    def _anderson(self, states: list[Tensor], errors: list[Tensor], step: float | int | Tensor) -> Tensor:
+    def _anderson(self, states: list[Tensor], errors: list[Tensor], step: Tensor) -> Tensor:
         """The step from the newest state to the best combination of the last ones, as far as they are known linearly."""
         newest = step * errors[-1]
         if len(states) == 1:

@@ -166,6 +166,28 @@ def test_a_step_may_differ_between_samples_and_states():
         assert not solve(1.0).converged[1:].any()
 
 
+def test_a_step_is_asked_for_again_where_a_state_has_moved_and_for_no_other_sample():
+    """Near its end a state hardly moves: what its step costs, as eigenvalues do, is not paid there for nothing."""
+    stiff = torch.tensor([[1.0], [10.0], [100.0]], dtype=torch.float64)
+    asked = []
+
+    def solve(stiff, start):
+        def step(z):
+            asked.append(z)
+            return 0.3 / (1 + stiff[..., 0] + z[..., 0].abs())
+
+        return fixed_point(lambda z: 1 - stiff * z, start, step=step)
+
+    far = torch.tensor([[2.0], [-1.0], [0.5]], dtype=torch.float64)
+    found = solve(stiff, far)
+    close(found.solution, 1 / (1 + stiff), atol=1e-10)
+    assert len(asked) < found.iterations.max() / 2
+    for sample, one in enumerate(stiff):  # alone or beside others, a sample takes the same steps
+        alone = solve(one, far[sample])
+        assert torch.equal(alone.solution, found.solution[sample])
+        assert alone.iterations == found.iterations[sample]
+
+
 def test_rounding_in_a_large_part_does_not_keep_a_small_one_from_its_end():
     """A large part that flickers in its last digit all the time, and a small one that comes to rest slowly."""
     flicker = [0.0, 1.2e-7]
