@@ -11,7 +11,7 @@ steps score on T hops, and how often a third step keeps the answer to two.
 The file is written after every run. Where it is already there, with the same settings, only what is missing is trained.
 """
 
-import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +73,35 @@ def run(job: Job, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def wanted(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Job]:
-    """What is missing: searches, and of contestants that have all of them the fresh seeds at the best rate."""
+    """What is missing: searches, and of contestants that have all of them, or one rate, the fresh seeds at the best rate."""
     scores = {(row["name"], row["rate"], row["seed"]): row["score"] for row in rows}
     jobs: list[Job] = []
     for name, how in settings["contestants"].items():
-        search = {rate: [(name, rate, seed) for seed in settings["search"]] for rate in how["rates"]}
+        seeds = settings["search"] if len(how["rates"]) > 1 else []
+        search = {rate: [(name, rate, seed) for seed in seeds] for rate in how["rates"]}
         missing = [job for jobs_of in search.values() for job in jobs_of if job not in scores]
         if not missing:
-            best = max(how["rates"], key=lambda rate, of=search: statistics.mean(scores[job] for job in of[rate]))
+            best = max(how["rates"], key=lambda rate, of=search: sum(scores[job] for job in of[rate]))
             missing = [(name, best, seed) for seed in how["seeds"] if (name, best, seed) not in scores]
         jobs += missing
     return jobs
+
+
+def train_missing(
+    run: Callable[[Job, dict[str, Any]], dict[str, Any]],
+    settings: dict[str, Any],
+    head: dict[str, Any],
+    target: Path | None,
+    jobs: int,
+) -> None:
+    """Make what is missing of a record, and write it after every run."""
+    rows: list[dict[str, Any]] = records.earlier(target, settings, head["versions"]).get("rows", [])
+    while missing := wanted(rows, settings):
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        for found in tqdm(parallel(joblib.delayed(run)(job, settings) for job in missing), total=len(missing), disable=None):
+            rows.append(found)
+            rows.sort(key=lambda row: (list(settings["contestants"]).index(row["name"]), row["rate"], row["seed"]))
+            records.write(head | {"settings": settings, "rows": rows}, target)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -91,16 +109,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = records.command(__doc__.splitlines()[0], "three steps from one seed")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
     options = parser.parse_args(arguments)
-    settings = QUICK if options.quick else SETTINGS
     target: Path | None = options.output or (None if options.quick else RESULTS / "more_hops.json")
     head = records.head("more_hops", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
-    rows: list[dict[str, Any]] = records.earlier(target, settings, head["versions"]).get("rows", [])
-    while jobs := wanted(rows, settings):
-        parallel = joblib.Parallel(n_jobs=options.jobs, return_as="generator_unordered", batch_size=1)
-        for found in tqdm(parallel(joblib.delayed(run)(job, settings) for job in jobs), total=len(jobs), disable=None):
-            rows.append(found)
-            rows.sort(key=lambda row: (list(settings["contestants"]).index(row["name"]), row["rate"], row["seed"]))
-            records.write(head | {"settings": settings, "rows": rows}, target)
+    train_missing(run, QUICK if options.quick else SETTINGS, head, target, options.jobs)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,96 @@
+"""How does one block answer two hops? Softmax applied once, trained for long, then asked with colder heads; and no network.
+
+    python experiments/one_reading.py [--jobs N] [--quick] [--output FILE]
+
+Who reads one fact by content knows f(q), and whoever knows m of n facts, that of q among them and the others chosen without
+knowing f(q), is right on f(f(q)) in (m + 1) / n. More must come from what soft weights mix. So the networks of ``more_hops.py``
+are trained again and looked at: with beta times a factor at the test alone, at last with each head reading its strongest fact
+and no other; how many facts share a head's weight; and what the fact of q gets, that of f(q), and each of the rest on average.
+And the same block without its network behind the mixer, at rates and for as long as that script's contestants.
+
+The file is written after every run. Where it is already there, with the same settings, only what is missing is trained.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import collective_contestants as contestants
+import records
+import torch
+from collective_interventions import heated, mixers, seen
+from collective_tasks import Hops
+from more_hops import LONGER, SHORT, train_missing
+from torch import Tensor, nn
+from walkers import RESULTS
+
+from attnlib.softmax import effective_number
+from attnlib.transformer import Block, Stack, mixer
+from attnlib.transformer.training import FRESH, train_one
+
+TITLE = "One reading of eight facts: how sharp it is, and what is left without the network"
+BARE = "softmax, no network"
+COLDER = (2.0, 10.0, 1e4)
+SETTINGS: dict[str, Any] = {
+    "contestants": {"softmax": LONGER | {"rates": [0.003]}, BARE: LONGER},
+    "search": [0, 1],
+    "batch": 64,
+    "test": 4096,
+}
+QUICK = SETTINGS | {"contestants": {"softmax": SHORT | {"rates": [0.003]}, BARE: SHORT}, "test": 64}
+
+
+def made(name: str) -> nn.Module:
+    """The stack of a contestant, with fresh parameters."""
+    if name != BARE:
+        return contestants.made("hops", name)
+    sizes = {key: value for key, value in contestants.SIZES["hops"].items() if key not in ("heads", "tokens", "dim")}
+    return Stack(Block(mixer("softmax", 32, heads=4), **sizes | {"feed_forward": 0}))
+
+
+def facts_read(weights: Tensor, task: Hops) -> dict[str, list[float]]:
+    """Of weights ``[batch, heads, 1, facts]``: how many facts share them, and what those of q, of f(q) and the others get.
+
+    Means over questions whose q does not lead to itself, for each head; the others are six, and get so much each.
+    """
+    away = task.asked.answer(1) != task.asked.start
+    weights = weights[away, :, 0].double()
+    own, then = (
+        weights.gather(-1, task.asked.answer(hop)[away][:, None, None].expand(-1, weights.shape[1], 1))[..., 0]
+        for hop in (0, 1)
+    )
+    rest = (1 - own - then) / (weights.shape[-1] - 2)
+    parts = {"shared by": effective_number(weights), "own": own, "next": then, "rest": rest}
+    return {part: value.mean(0).tolist() for part, value in parts.items()}
+
+
+def run(job: tuple[str, float, int], settings: dict[str, Any]) -> dict[str, Any]:
+    """Train one network and look at it."""
+    torch.set_num_threads(1)
+    name, rate, seed = job
+    task, how = Hops([2], "context"), {"batch": settings["batch"], "test": settings["test"]}
+    trained = train_one(lambda: made(name), task, rate=rate, seed=seed, steps=settings["contestants"][name]["steps"], **how)
+    model, found = trained.model.eval(), {"name": name, "rate": rate, "seed": seed, "score": trained.score}
+    inputs, targets = task.batch(settings["test"], torch.Generator().manual_seed(FRESH + seed))
+    with torch.no_grad():
+        with seen(mixers(model)[0]) as looks:
+            model(inputs)
+        found |= facts_read(looks[0].weights, task)
+        found["colder"] = {}
+        for factor in COLDER:
+            with heated(model, factor):
+                found["colder"][f"{factor:g}"] = float(task.score(model(inputs), targets))
+    return records.rounded(found, ("rate",))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line, and train who is missing."""
+    parser = records.command(__doc__.splitlines()[0], "three steps from one seed")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
+    options = parser.parse_args(arguments)
+    target: Path | None = options.output or (None if options.quick else RESULTS / "one_reading.json")
+    head = records.head("one_reading", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
+    train_missing(run, QUICK if options.quick else SETTINGS, head, target, options.jobs)
+
+
+if __name__ == "__main__":
+    main()
