@@ -50,17 +50,17 @@ def made(name: str) -> nn.Module:
 def facts_read(weights: Tensor, task: Hops) -> dict[str, list[float]]:
     """Of weights ``[batch, heads, 1, facts]``: how many facts share them, and what those of q, of f(q) and the others get.
 
-    Means over questions whose q does not lead to itself, for each head; the others are six, and get so much each.
+    Means over questions whose q does not lead to itself, for each head. The others are six and get so much each, and so much
+    those of them that do not lead to themselves, as f(q) never does.
     """
-    away = task.asked.answer(1) != task.asked.start
-    weights = weights[away, :, 0].double()
-    own, then = (
-        weights.gather(-1, task.asked.answer(hop)[away][:, None, None].expand(-1, weights.shape[1], 1))[..., 0]
-        for hop in (0, 1)
-    )
-    rest = (1 - own - then) / (weights.shape[-1] - 2)
-    parts = {"shared by": effective_number(weights), "own": own, "next": then, "rest": rest}
-    return {part: value.mean(0).tolist() for part, value in parts.items()}
+    start, there = (task.asked.answer(hop) for hop in (0, 1))
+    away = start != there
+    image, weights = task.asked.image[away], weights[away, :, 0].double()
+    facts = torch.arange(image.shape[-1])
+    own, then = (facts == place[away, None] for place in (start, there))
+    others = {"own": own, "next": then, "rest": ~own & ~then, "rest that leads on": ~own & ~then & (image != facts)}
+    found = {part: (weights * which[:, None]).sum((0, 2)) / which.sum() for part, which in others.items()}
+    return {part: value.tolist() for part, value in ({"shared by": effective_number(weights).mean(0)} | found).items()}
 
 
 def run(job: tuple[str, float, int], settings: dict[str, Any]) -> dict[str, Any]:
