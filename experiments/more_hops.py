@@ -46,6 +46,8 @@ QUICK = SETTINGS | {"contestants": {PATH: SHORT, "softmax": SHORT}, "test": 64}
 
 Job = tuple[str, float, int]
 """A contestant, a rate, a seed."""
+Run = Callable[[Job, dict[str, Any]], dict[str, Any]]
+"""What trains one network under the settings, and looks at it."""
 
 
 def made(name: str) -> nn.Module:
@@ -87,17 +89,19 @@ def wanted(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Job]:
     return jobs
 
 
-def train_missing(
-    run: Callable[[Job, dict[str, Any]], dict[str, Any]],
-    settings: dict[str, Any],
-    head: dict[str, Any],
-    target: Path | None,
-    jobs: int,
+def make_record(
+    name: str, doc: str, title: str, run: Run, settings: dict[str, Any], quick: dict[str, Any], arguments: list[str] | None
 ) -> None:
-    """Make what is missing of a record, and write it after every run."""
+    """Read the command line, train who is missing, and write the record after every run."""
+    parser = records.command(doc.splitlines()[0], "three steps from one seed")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
+    options = parser.parse_args(arguments)
+    settings = quick if options.quick else settings
+    target: Path | None = options.output or (None if options.quick else RESULTS / f"{name}.json")
+    head = records.head(name, title, arguments, options.quick, records.versions("torch", "attnlib"))
     rows: list[dict[str, Any]] = records.earlier(target, settings, head["versions"]).get("rows", [])
     while missing := wanted(rows, settings):
-        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        parallel = joblib.Parallel(n_jobs=options.jobs, return_as="generator_unordered", batch_size=1)
         for found in tqdm(parallel(joblib.delayed(run)(job, settings) for job in missing), total=len(missing), disable=None):
             rows.append(found)
             rows.sort(key=lambda row: (list(settings["contestants"]).index(row["name"]), row["rate"], row["seed"]))
@@ -105,13 +109,8 @@ def train_missing(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, and train who is missing."""
-    parser = records.command(__doc__.splitlines()[0], "three steps from one seed")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
-    options = parser.parse_args(arguments)
-    target: Path | None = options.output or (None if options.quick else RESULTS / "more_hops.json")
-    head = records.head("more_hops", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
-    train_missing(run, QUICK if options.quick else SETTINGS, head, target, options.jobs)
+    """Make what is missing of this script's record."""
+    make_record("more_hops", __doc__, TITLE, run, SETTINGS, QUICK, arguments)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,15 @@
 
     python experiments/one_reading.py [--jobs N] [--quick] [--output FILE]
 
-Who reads one fact by content knows f(q), and whoever knows m of n facts, that of q among them and the others chosen without
-knowing f(q), is right on f(f(q)) in (m + 1) / n. More must come from what soft weights mix. So the networks of ``more_hops.py``
-are trained again and looked at: with beta times a factor at the test alone, at last with each head reading its strongest fact
+Who reads one fact by content knows f(q), and who knows m of n facts, that of q among them, chosen whatever f is, is right on
+f(f(q)) in (m + 1) / n. Sharp heads that choose by images can know more: are they sharp? The networks of ``more_hops.py`` are
+trained again and looked at: with beta times a factor at the test alone, at last with each head reading its strongest fact
 and no other; how many facts share a head's weight; and what the fact of q gets, that of f(q), and each of the rest on average.
 And the same block without its network behind the mixer, at rates and for as long as that script's contestants.
 
 The file is written after every run. Where it is already there, with the same settings, only what is missing is trained.
 """
 
-from pathlib import Path
 from typing import Any
 
 import collective_contestants as contestants
@@ -19,9 +18,8 @@ import records
 import torch
 from collective_interventions import heated, mixers, seen
 from collective_tasks import Hops
-from more_hops import LONGER, SHORT, train_missing
+from more_hops import LONGER, SHORT, Job, make_record
 from torch import Tensor, nn
-from walkers import RESULTS
 
 from attnlib.softmax import effective_number
 from attnlib.transformer import Block, Stack, mixer
@@ -63,7 +61,7 @@ def facts_read(weights: Tensor, task: Hops) -> dict[str, list[float]]:
     return {part: value.tolist() for part, value in ({"shared by": effective_number(weights).mean(0)} | found).items()}
 
 
-def run(job: tuple[str, float, int], settings: dict[str, Any]) -> dict[str, Any]:
+def run(job: Job, settings: dict[str, Any]) -> dict[str, Any]:
     """Train one network and look at it."""
     torch.set_num_threads(1)
     name, rate, seed = job
@@ -83,13 +81,8 @@ def run(job: tuple[str, float, int], settings: dict[str, Any]) -> dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, and train who is missing."""
-    parser = records.command(__doc__.splitlines()[0], "three steps from one seed")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time, each on one core")
-    options = parser.parse_args(arguments)
-    target: Path | None = options.output or (None if options.quick else RESULTS / "one_reading.json")
-    head = records.head("one_reading", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
-    train_missing(run, QUICK if options.quick else SETTINGS, head, target, options.jobs)
+    """Make what is missing of this script's record."""
+    make_record("one_reading", __doc__, TITLE, run, SETTINGS, QUICK, arguments)
 
 
 if __name__ == "__main__":
