@@ -154,15 +154,17 @@ def smeared(g: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     z = torch.linspace(-REACH, REACH, NODES, dtype=g.dtype, device=g.device)
     weights = (-z.square() / 2).exp()
     weights = weights / weights.sum()
-    spread = torch.where(small, 1.0, width).sqrt().unsqueeze(-1) * z
     t, first = g.tanh(), steepness(g)
     near = [first * sum(_polynomial(_BENDS[2 * k + odd], t) * (width / 2) ** k / math.factorial(k) for k in range(1 - odd, 4))
             for odd in (0, 1)]  # fmt: skip
-    fields = g.unsqueeze(-1) + spread
-    slope = torch.where(small, near[1], steepness(fields) @ weights)
-    up = torch.where(small, 2 * (2 * g).sigmoid() + near[0], 2 * (2 * fields).sigmoid() @ weights)  # 1 + m, and then 1 - m
-    down = torch.where(small, 2 * (-2 * g).sigmoid() - near[0], 2 * (-2 * fields).sigmoid() @ weights)
-    return torch.where(small, t + near[0], fields.tanh() @ weights), slope, up * down
+    fields = g.unsqueeze(-1) + torch.where(small, 1.0, width).sqrt().unsqueeze(-1) * z
+    mean = torch.where(small, t + near[0], fields.tanh() @ weights)
+    fields = 2 * fields
+    up, down = fields.sigmoid(), (-fields).sigmoid()  # (1 + tanh)/2 and (1 - tanh)/2, each to its own last digits
+    slope = torch.where(small, near[1], (up * down) @ (4 * weights))
+    up = torch.where(small, 2 * (2 * g).sigmoid() + near[0], up @ (2 * weights))  # 1 + m, and then 1 - m
+    down = torch.where(small, 2 * (-2 * g).sigmoid() - near[0], down @ (2 * weights))
+    return mean, slope, up * down
 
 
 def steepness(g: Tensor) -> Tensor:

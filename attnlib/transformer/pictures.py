@@ -56,8 +56,13 @@ def overview(found: Examination) -> Any:
     rows = -(-(len(shown) + len(more)) // 2)  # of two maps: of three a phone could not show the words
     figure = pyplot.figure(figsize=(5.0, 1.9 * rows), layout="constrained")
     axes = figure.subplots(rows, 2, squeeze=False).flatten()
-    for one, ax in zip(shown, axes, strict=False):
+    for place, (one, ax) in enumerate(zip(shown, axes, strict=False)):
         _map(ax, found.grid(one.name), one)
+        if place % 2:  # the steps are those of the map on its left
+            ax.set_ylabel("")
+            ax.tick_params(axis="y", labelleft=False)
+        if place + 2 < len(shown):
+            ax.set_xlabel("")
     for draw, ax in zip(more, axes[len(shown) :], strict=False):
         draw(ax, found)
     for ax in axes[len(shown) + len(more) :]:
@@ -107,7 +112,7 @@ def _map(ax: Any, grid: Tensor, one: Instrument) -> None:
     ax.set_xlabel("head", fontsize=8)
     ax.set_ylabel("step", fontsize=8)
     for axis, count in ((ax.xaxis, heads), (ax.yaxis, steps)):
-        axis.set_ticks(range(1, count + 1, -(-count // 8)))
+        axis.set_ticks(range(1, count + 1, -(-count // 6)))
     ax.tick_params(labelsize=8)
     ax.grid(visible=False)
     ax.figure.colorbar(image, ax=ax, extend=beyond).ax.tick_params(labelsize=8)
