@@ -70,8 +70,8 @@ class Prior:
         """Covariance of each spin, ``[*batch, n, d, d]``, the Jacobian of :meth:`mean`. Errors: ValueError on other shapes."""
         self.check_fields(field, V)
         axes = torch.eye(self.d, dtype=field.dtype, device=field.device)
-        rows = [torch.func.jvp(lambda b: self.mean(b, V), (field,), (axis.expand_as(field),))[1] for axis in axes]
-        return torch.stack(rows, -1)
+        rows = [torch.func.grad(lambda b, axis=axis: (self.mean(b, V) @ axis).sum())(field) for axis in axes]
+        return torch.stack(rows, -2)
 
     def variance(self, field: Float[Tensor, "*batch n d"], V: Float[Tensor, "..."] | None = None) -> Tensor:
         """Mean variance of the components, ``[*batch, n]``: trace of the covariance by d. Errors are those of :meth:`mean`."""
