@@ -27,7 +27,7 @@ _BETWEEN = re.compile(r" ?(=>|&&|\|\||[=!<>]==?|[-+*]=|[=<>?:,;*{}()\[\]]) ?")
 
 
 def _script(path: Path) -> str:
-    """A script as a page carries it: no indentation, no comments; what is begun goes on in its line.
+    """A script as a page carries it: no indentation, no comments; what is begun or ended goes on in its line.
 
     Spaces around signs go, but for those in texts, and in lines that hold a pattern or a template within a template.
     """
@@ -35,7 +35,7 @@ def _script(path: Path) -> str:
     code, *rest = re.split(r"(?<= = `\n)([^`]*)(?=`;\n)", text)
     dense = [_PLAIN.sub(lambda line: _tight(line[0]), part) for part in (code, *rest[1::2])]
     styles = [_AROUND.sub(r"\1", style) for style in rest[::2]]
-    dense = [part.replace(";\n}", "}") for part in dense]
+    dense = [part.replace(";\n}", "}").replace(";\n", ";") for part in dense]
     return dense[0] + "".join(style + part for style, part in zip(styles, dense[1:], strict=True))
 
 
@@ -189,7 +189,7 @@ class LiveFigure(anywidget.AnyWidget):
 
         It is the same for the same state, and holds no identifiers: the script looks for figures that nobody has started.
         """
-        name, state = type(self).__name__, html.escape(json.dumps(self.state(), sort_keys=True))
+        name, state = type(self).__name__, html.escape(json.dumps(self.state(), sort_keys=True, separators=(",", ":")))
         picture = f"data:image/svg+xml,{quote(self.still(), safe=' =:/;,()')}"
         script = f"{self._esm}{_STARTER}kit.start({json.dumps(name)}, render);\n"
         if "</script" in script or "<!--" in script:

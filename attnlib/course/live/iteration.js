@@ -184,7 +184,7 @@ function render({ model, el }) {
 
   function tell(now) {
     const { rate, longest, evaluations, residuals } = readout, over = longest === 0;
-    const verdict = over ? "past the edge: no step helps" : now.step >= longest ? "the step is too long" : "it converges";
+    const verdict = over ? "no step helps" : now.step >= longest ? "the step is too long" : "it converges";
     const short = (value) => kit.numeral(value, 3);
     phase.textContent = verdict;
     ground.body.classList.toggle("good", rate < 1);
