@@ -82,6 +82,8 @@ def fixed_point(
     check_choice("method", method, ("damped", "anderson", "newton"))
     if not callable(step):
         step = check_number("step", step, above=0)
+        if step > torch.finfo(start.dtype).max:
+            raise ValueError(f"step is {step}; expected a number that {start.dtype} can hold")
     tolerance, max_steps = check_solver(tolerance, max_steps, on_failure, default=torch.finfo(start.dtype).eps ** (2 / 3))
     memory, ridge = check_count("memory", memory, least=1), check_number("ridge", ridge, above=0)
     start = differentiable(start).detach()

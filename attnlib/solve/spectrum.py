@@ -134,7 +134,7 @@ def radius_of(
 ) -> tuple[Tensor, Tensor]:
     """The radius, and the relative residual of its eigenvector, each ``[*batch]``."""
     with torch.enable_grad():
-        point = state.detach().requires_grad_()
+        point = differentiable(state).detach().requires_grad_()
         image = function(point)
     k, wide = state.shape[-1], widened(state).dtype
     drawn = torch.Generator(state.device).manual_seed(0) if generator is None else generator

@@ -62,6 +62,7 @@ def thermometer(weights: Float[Tensor, "*texts n m"], right_keys: Int[Tensor, "*
         raise ValueError(f"{shapes}; expected [*texts, n, m] with m >= 1 and [*texts, n]")
     if right_keys.is_floating_point() or right_keys.dtype == torch.bool or right_keys.is_complex():
         raise ValueError(f"right_keys is {right_keys.dtype}; expected whole numbers")
+    right_keys = right_keys.long()  # torch does not compare unsigned numbers of 16 bits and more
     check_finite(weights=weights)
     if weights.numel() and (weights < 0).any():
         raise ValueError("weights has entries below 0; expected probabilities")
@@ -73,7 +74,7 @@ def thermometer(weights: Float[Tensor, "*texts n m"], right_keys: Int[Tensor, "*
     p = widened(weights).detach()
     if ((p.sum(-1) - 1).abs()[known] > 0.02).any():
         raise ValueError("weights has rows that do not add up to one; expected probabilities")
-    right = p.gather(-1, right_keys.clamp(min=0).long().unsqueeze(-1))[..., 0]
+    right = p.gather(-1, right_keys.clamp(min=0).unsqueeze(-1))[..., 0]
     pairs = torch.stack([p.square().sum(-1), right]) * known
     ratio = pairs[0].sum() / pairs[1].sum()
     sums = pairs.reshape(2, -1, pairs.shape[-1]).sum(-1) if pairs.ndim > 2 else pairs[:, None].sum(-1)

@@ -243,6 +243,7 @@ def test_weights_sum_to_one_in_the_gradient_too(scale, dtype):
     assert all(slope.isfinite().all() for slope in slopes)
 
 
+@pytest.mark.double
 def test_attention_differentiates_in_beta_and_scores_in_everything():
     leaves = tuple(t.requires_grad_() for t in inputs((2,), 2, 3, 2, 2, seed=0))
     beta = torch.tensor([[0.4], [1.7]], dtype=torch.float64, requires_grad=True)

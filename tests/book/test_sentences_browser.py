@@ -21,7 +21,8 @@ def test_pressed_it_sets_the_figure(tab, source):
     """By mouse and by key in turn: every trait and every number is attnlib's for the figure on the page with what was said."""
     page = tab.open(f"{source.name}.html")
     buttons = page.locator("button.sets")
-    assert buttons.all_inner_texts() == [one.words for one in source.sentences]
+    said = [words.replace("\xa0", " ") for words in buttons.all_inner_texts()]  # a number keeps its unit beside it
+    assert said == [one.words.replace("\xa0", " ") for one in source.sentences]
     for i, one in enumerate(source.sentences):
         figure = sentences.led_to(one)
         if i % 2:

@@ -512,7 +512,7 @@ SPECIAL = {
     "possible": _links(),
     "translations": _sentences(),
     "references": _sentences(),
-    "parts": _pieces(),
+    "online_softmax.parts": _pieces(),
     "trials": _trials(),
     "prior": [given(value, REFUSE) for value in (3, "binary", object(), torch.ones(2))],
     "function": [given(value, REFUSE) for value in (3, "cos", object(), torch.ones(2), None)],
@@ -563,8 +563,11 @@ def _has_tensors(value: object) -> bool:
     return isinstance(_first(value)[0], Tensor)
 
 
-MAY_NOT_FIT = {"PatchClassifier.dtype", "MeanFieldAttention.largest"}
-"""What is right in itself, and need not fit what it is called with: a mixer of another dtype, an unstable system."""
+MAY_NOT_FIT = {
+    *("PatchClassifier.dtype", "MeanFieldAttention.largest"),
+    *("Block.dtype", "Embedding.places", "LanguageModel.readout", "load.dtype"),
+}
+"""What is right in itself, and need not fit what it is called with: a mixer of another dtype, an unstable system, no readout."""
 
 TRUSTED = {"Heads"}
 """Records whose numbers were looked at before, which a second look in every call of a mixer would only slow down."""

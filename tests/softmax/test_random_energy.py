@@ -411,6 +411,7 @@ def test_one_score_has_no_spread():
     refuses(lambda: relative_spread(torch.ones(3), beta=math.inf), "beta is inf")
 
 
+@pytest.mark.double
 @pytest.mark.parametrize(("count", "sigma"), [(10**30, 4.0), (10**6, 4.0), (1000, 0.1), (1000, 8.0)])
 def test_a_grid_three_times_as_fine_says_the_same(count, sigma, monkeypatch):
     """The second moment too: of 1e30 keys at this spread it asks for the finest steps."""

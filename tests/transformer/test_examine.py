@@ -278,6 +278,7 @@ def test_noises_are_refused_where_no_block_goes_on():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unchecked")
 def test_noises_are_shown_where_there_are_some(short, tmp_path):
     import matplotlib.pyplot as plt
 
