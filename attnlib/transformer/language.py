@@ -130,14 +130,16 @@ class Embedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch n dim"]:
         """Vectors ``[*batch, n, dim]`` of tokens ``[*batch, n]``: see the class for shapes and errors."""
         check_tokens("tokens", tokens, self.vocabulary)
-        n = tokens.shape[-1]
+        n, device = tokens.shape[-1], self.words.weight.device
+        if tokens.device != device:
+            raise ValueError(f"tokens is on {tokens.device} and words on {device}; expected one device")
         if self.longest is not None and n > self.longest:
             raise ValueError(f"tokens has {n} of them in a row; expected at most {self.longest}, which have places")
         tokens = tokens.long()  # which alone can be looked up everywhere
         x: Tensor = self.words(differentiable(tokens) if torch.is_grad_enabled() else tokens)
         if self.places is not None:
             x = x + self.places(torch.arange(n, device=tokens.device))
-        x = x if self.kind is None else x + self.kind
+        x = check_result(x if self.kind is None else x + self.kind, "tokens, or the vectors of their words and places, are")
         x = x if self.norm is None else self.norm(x)
         return x if self.widen is None else self.widen(x)
 
