@@ -567,7 +567,7 @@ MAY_NOT_FIT = {
     *("PatchClassifier.dtype", "MeanFieldAttention.largest"),
     *("Block.dtype", "Embedding.places", "LanguageModel.readout", "load.dtype"),
 }
-"""What is right in itself, and need not fit what it is called with: a mixer of another dtype, an unstable system, no readout."""
+"""What is right in itself, and need not fit what it is called with: another dtype, an unstable system, no readout."""
 
 TRUSTED = {"Heads"}
 """Records whose numbers were looked at before, which a second look in every call of a mixer would only slow down."""
