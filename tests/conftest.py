@@ -91,6 +91,14 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", before)
 
 
+@pytest.fixture
+def registry_as_before(monkeypatch):
+    """Whatever a test registers is forgotten afterwards."""
+    from attnlib.transformer import registry
+
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _patient_browsers() -> Iterator[None]:
     """Nothing in a browser fails for taking long, except what hangs."""

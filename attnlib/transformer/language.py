@@ -89,7 +89,7 @@ class Embedding(nn.Module):
 
     Raises:
         ValueError: sizes that are not positive integers; in the call, tokens that are not whole numbers below ``vocabulary``,
-            and more of them than there are places.
+            more of them than there are places, tokens on another device than the words, and vectors that are not finite.
 
     Source: Radford et al. 2019 (words and places), Devlin et al. 2019 (kinds and norm), Lan et al. 2020 (widened).
 

@@ -57,7 +57,7 @@ def overview(found: Examination) -> Any:
     figure = pyplot.figure(figsize=(5.0, 1.9 * rows), layout="constrained")
     axes = figure.subplots(rows, 2, squeeze=False).flatten()
     for place, (one, ax) in enumerate(zip(shown, axes, strict=False)):
-        _map(ax, found.grid(one.name), one)
+        _map(ax, found.grid(one.name), one, ticks=6)
         if place % 2:  # the steps are those of the map on its left
             ax.set_ylabel("")
             ax.tick_params(axis="y", labelleft=False)
@@ -96,7 +96,7 @@ def alternative(grid: Tensor, one: Instrument) -> str:
     )
 
 
-def _map(ax: Any, grid: Tensor, one: Instrument) -> None:
+def _map(ax: Any, grid: Tensor, one: Instrument, ticks: int = 8) -> None:
     finite = grid[grid.isfinite()]
     low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
     beyond = "neither"
@@ -112,7 +112,7 @@ def _map(ax: Any, grid: Tensor, one: Instrument) -> None:
     ax.set_xlabel("head", fontsize=8)
     ax.set_ylabel("step", fontsize=8)
     for axis, count in ((ax.xaxis, heads), (ax.yaxis, steps)):
-        axis.set_ticks(range(1, count + 1, -(-count // 6)))
+        axis.set_ticks(range(1, count + 1, -(-count // ticks)))
     ax.tick_params(labelsize=8)
     ax.grid(visible=False)
     ax.figure.colorbar(image, ax=ax, extend=beyond).ax.tick_params(labelsize=8)

@@ -314,7 +314,7 @@ def page_prints_whole(page: Any) -> None:
     sheets = [sheet.get_textpage() for sheet in paper]
     printed = squeezed("".join(sheet.get_text_range() for sheet in sheets))
     places = [(sheet, sheet.get_rect(number)) for sheet in sheets for number in range(sheet.count_rects())]
-    places = [(sheet, place) for sheet, place in places if place[3] - place[1] > 1.5]  # an overline is a dash cut to its length
+    places = [(sheet, place) for sheet, place in places if place[0] > 0 or place[3] - place[1] > 1.5]  # no overline: a cut dash
     ends = [place[2] for sheet, place in places if squeezed(sheet.get_text_bounded(*place))]  # a brace is a stretched letter
     assert 0 < max(ends) < paper.get_page_size(0)[0] - 28
     assert not [line for block in code for line in block.splitlines() if squeezed(line) not in printed]

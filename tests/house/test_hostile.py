@@ -20,9 +20,7 @@ from helpers.spoilers import EITHER, REFUSE, Spoiler, distributions, spoilers, w
 from helpers.verdicts import TOO_LONG, Attempt, bounded, judge
 from torch import nn
 
-from attnlib.transformer import registry
-
-pytestmark = pytest.mark.usefixtures("unchecked")
+pytestmark = pytest.mark.usefixtures("unchecked", "registry_as_before")
 
 SHARE = 1 / 80
 """How much of an entry point's hostile calls ``make test`` makes."""
@@ -46,12 +44,6 @@ UNCHANGEABLE = (RuntimeError, TypeError, IndexError)
 
 CALLS: Counter[str] = Counter()
 """How many hostile calls there are of each entry point that was tried."""
-
-
-@pytest.fixture(autouse=True)
-def registry_as_before(monkeypatch):
-    """What a hostile call registers is forgotten after it."""
-    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
 def spoiled(entry: Entry, changes: dict[str, Spoiler], world: World = World(), *, twin: bool = False) -> Call:  # noqa: B008

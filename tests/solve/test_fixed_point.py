@@ -319,6 +319,7 @@ def test_what_it_refuses():
         (lambda: fixed_point(3, start), "function is a int; expected a function of states"),
         (lambda: fixed_point(torch.cos, start, method="broyden"), "method is 'broyden'"),
         (lambda: fixed_point(torch.cos, start, step=0.0), "step is 0.0; expected a finite number above 0"),
+        (lambda: fixed_point(torch.cos, start, step=1e300), r"step is 1e\+300; expected a number that torch.float32 can hold"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

@@ -40,6 +40,9 @@ def test_maps_that_forget_and_maps_that_double():
     assert spectral_radius(lambda z: torch.ones(3), torch.zeros(3)) == 0
     close(spectral_radius(lambda z: 2 * z, torch.zeros(5, 30)), torch.full((5,), 2.0), atol=1e-6)
     assert not spectral_radius(lambda z: 2 * z, torch.zeros(3, requires_grad=True)).requires_grad
+    with torch.inference_mode():
+        state = torch.zeros(5, 30)
+    close(spectral_radius(lambda z: 2 * z, state), torch.full((5,), 2.0), atol=1e-6)
 
 
 def test_an_eigenvector_that_is_not_found_is_reported():

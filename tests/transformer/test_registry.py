@@ -10,7 +10,9 @@ from torch import nn
 
 import attnlib
 from attnlib import EnergyAttention, GraphAttention, MeanFieldAttention, SoftmaxAttention, VectorSpinAttention, complete_edges
-from attnlib.transformer import Block, Contestants, Stack, mixer, preset, register, registered, registry
+from attnlib.transformer import Block, Contestants, Stack, mixer, preset, register, registered
+
+pytestmark = pytest.mark.usefixtures("registry_as_before")
 
 OURS = [
     "identity",
@@ -43,12 +45,6 @@ def test_the_table_is_a_table_in_a_notebook():
     assert said.count("<tr>") == len(registered()) + 1
     assert "<td>&lt;b&gt;all&lt;/b&gt; &amp; none</td>" in said
     assert all(f"<td>{name}</td>" in said for name in OURS)
-
-
-@pytest.fixture(autouse=True)
-def as_before(monkeypatch):
-    """Whatever a test registers is forgotten afterwards."""
-    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
 class BoltzmannAttention(nn.Module):
