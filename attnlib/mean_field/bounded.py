@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnlib._core.checks import check_number
+from attnlib._core.checks import check_floating, check_number
 from attnlib._core.numerics import widened
 from attnlib._core.spectra import eigenvalues, modes_of
 from attnlib._core.values import through_steps, verdict
@@ -50,19 +50,23 @@ def bounded_couplings(
     (tensor([[1.]]), tensor([[2.]]))
     """
     named = {"across": across, "inside": inside, "self_coupling": self_coupling}
-    bound, J = check_number("bound", bound, above=0), symmetric_couplings(J, **named)
-    kept, J = J, J.to(widened(J).dtype)
+    bound = check_number("bound", bound, above=0)
+    check_floating(J=J)
+    dtype, J = J.dtype, symmetric_couplings(widened(J), **named)
     flat, bound = flat_couplings(J), min(bound, torch.finfo(J.dtype).max ** 0.4)
     if _within(flat, bound, across):
-        return kept
+        return J.to(dtype)
     if across:
         n, d = J.shape[-3], J.shape[-1]
         passing = _passing(flat, bound).unflatten(-1, (n, d)).unflatten(-3, (n, d)).transpose(-3, -2)
         J = J - symmetric_couplings(passing, **named)
         flat = flat_couplings(J)
         if _within(flat, bound, across):
-            return J.to(kept.dtype)
-    return (J * (bound / strongest(flat, across).clamp(min=bound))[..., None, None, None, None]).to(kept.dtype)
+            return J.to(dtype)
+    unit = flat.detach().abs().amax((-2, -1), keepdim=True).nan_to_num().clamp(min=1)
+    unit = torch.where(unit > 1e18, unit, 1.0)  # so that the sum over many large couplings does not overflow
+    most = strongest(flat / unit, across).clamp(min=bound / unit[..., 0, 0])
+    return (J / unit[..., None, None] * (bound / most)[..., None, None, None, None]).to(dtype)
 
 
 def strongest(flat: Tensor, symmetric: bool) -> Tensor:

@@ -1,6 +1,7 @@
 """Contestants on a task: each with a learning rate of its own, then fresh seeds, then a table with errors over seeds."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -87,7 +88,7 @@ def compare(
     check_kind("task", task, Task, "a Task, with batch, model, loss and score")
     makers = _makers(contestants, dim, tokens, heads)
     for name, things in (("rates", rates), ("seeds", seeds), ("fresh_seeds", fresh_seeds)):
-        if not isinstance(things, Iterable) or isinstance(things, str | bytes):
+        if not isinstance(things, Iterable) or isinstance(things, str | bytes) or getattr(things, "ndim", 1) != 1:
             raise ValueError(f"{name} is {things!r:.40}; expected numbers in a list")
     for name, size in (("dim", dim), ("tokens", tokens), ("heads", heads)):
         if size is not None:
@@ -117,7 +118,7 @@ def compare(
         second = []
         if seconds is not None:
             for one in first:
-                fit = max(1, round(seconds * one.steps / max(one.seconds, 1e-9)))
+                fit = max(1, round(min(seconds * one.steps / max(one.seconds, 1e-9), sys.maxsize)))
                 second.append(stand(one.name, makers[one.name], steps=fit))
     return Comparison(first, second, better, getattr(task, "floor", None), getattr(task, "exact", None))
 

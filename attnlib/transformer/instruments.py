@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attnlib._core.checks import check_broadcast, check_floating
 from attnlib._core.numerics import widened
-from attnlib._core.values import check_finite, check_result, check_visible
+from attnlib._core.values import check_finite, check_result, check_visible, refuted
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,8 @@ def antisymmetric_share(
         ``[*batch]``, from 0 to 1, differentiable; zero where all scores in a row are equal.
 
     Raises:
-        ValueError: a shape that is not ``[*batch, n, n]``, entries that are not finite, a mask that does not fit.
+        ValueError: a shape that is not ``[*batch, n, n]``, entries that are not finite, a mask that does not fit or
+            leaves no token.
 
     Source: the split of couplings into parts with and without an energy; the order is that of :func:`arrow_estimate`.
 
@@ -187,6 +188,8 @@ def antisymmetric_share(
         check_broadcast("mask", mask, scores.shape[:-1], scores.device)
         if mask.dtype != torch.bool or not mask.ndim or mask.shape[-1] != scores.shape[-1]:
             raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans [*batch, n]")
+        if refuted(lambda: mask.any(-1).all()):
+            raise ValueError("mask leaves no token of a text; expected at least one, all else being padding")
         pair = pair & mask.unsqueeze(-1) & mask.unsqueeze(-2)
     pair = pair.expand(scores.shape)
     wide = _scaled(scores.double())

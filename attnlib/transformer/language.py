@@ -1,5 +1,8 @@
 """A model of tokens: an embedding, a stack, and a map back to tokens. What can be examined has these three parts."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -50,7 +53,8 @@ class LanguageModel(nn.Module):
         if self.readout is None:
             raise ValueError("readout is None; expected a model with a map back to tokens, or a call of states")
         x, keys = self._begin(tokens, mask)
-        logits: Tensor = self.readout(self.stack(x, mask=keys))
+        with _named_tokens():
+            logits: Tensor = self.readout(self.stack(x, mask=keys))
         return check_result(logits, "tokens, or the parameters that make logits of them, are")
 
     def states(self, tokens: Tensor, mask: Bool[Tensor, "*batch n"] | None = None) -> Float[Tensor, "states *batch n dim"]:
@@ -59,7 +63,8 @@ class LanguageModel(nn.Module):
         Errors are those of the call.
         """
         x, keys = self._begin(tokens, mask)
-        return self.stack.states(x, mask=keys)
+        with _named_tokens():
+            return self.stack.states(x, mask=keys)
 
     def _begin(self, tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """The first state and the mask of keys, looked at."""
@@ -142,6 +147,15 @@ class Embedding(nn.Module):
         x = check_result(x if self.kind is None else x + self.kind, "tokens, or the vectors of their words and places, are")
         x = x if self.norm is None else self.norm(x)
         return x if self.widen is None else self.widen(x)
+
+
+@contextmanager
+def _named_tokens() -> Iterator[None]:
+    """What the stack or the readout refuses, said of what the caller gave."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"of these tokens, {error}") from error
 
 
 def key_mask(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:

@@ -60,6 +60,8 @@ class Stack(nn.Module):
         super().__init__()
         self.tied = isinstance(blocks, nn.Module) and not isinstance(blocks, nn.ModuleList | nn.Sequential)
         check_kind("blocks", blocks, nn.Module | Iterable, "a module, or some of them")
+        if isinstance(blocks, Tensor):
+            raise ValueError("blocks is a tensor; expected a module, or some of them")
         made = [cast("nn.Module", blocks)] if self.tied else list(cast("Iterable[nn.Module]", blocks))
         if not made or not all(isinstance(block, nn.Module) for block in made):
             raise ValueError(f"blocks is {[type(block).__name__ for block in made]}; expected a module, or some of them")

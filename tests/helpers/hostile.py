@@ -749,6 +749,7 @@ RECIPES: dict[str, Callable[[SimpleNamespace], object]] = {
     "thermometer.weights": lambda about: _draw(about, *about.world.batch, "n", "m").softmax(-1),
     "arrow_estimate.weights": lambda about: _draw(about, *about.world.batch, "n", "n").softmax(-1),
     "antisymmetric_share.mask": lambda about: torch.ones(*about.world.batch, size_of("n", about), dtype=torch.bool),
+    "Block.feed_forward": lambda about: nn.Linear(8, 8, dtype=about.world.dtype),
     "embed": lambda about: _Patches(8, 8, dtype=about.world.dtype),
     "stack": lambda about: build(Entry("Stack", _class("Stack")), about.world)(),
     "readout": lambda about: nn.Linear(8, 12, dtype=about.world.dtype),

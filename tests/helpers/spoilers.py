@@ -535,7 +535,21 @@ OWN = [
 ]
 GRAPHS = [*SHAPES, *LAYOUTS, *NO_TENSORS, given(torch.ones(3, 5), REFUSE, "floats")]
 """What a mask can be that is a graph: a row of it may be empty."""
-ONLY = {"jobs": JOBS, "mask_edges.mask": GRAPHS, **dict.fromkeys(OWN, NOT_TAKEN)}
+LISTS = [replace(one, expect=EITHER) if one.label == "[3]" else one for one in SEQUENCES]
+"""What a list of numbers can be."""
+LONG = ("40", "10000.0", "1e+10", "1e+20", "1e+38", "1e+300", "1.7e+308", "2**70")
+SECONDS = [given(None, ACCEPT), *(one for one in NUMBERS if one.label not in ("None", *LONG))]
+"""A time that is really spent."""
+
+
+def _blocks() -> list[Spoiler]:
+    """A block, or a list of such."""
+    alone = [replace(one, expect=EITHER) if one.label == "in a list" else one for one in RECORDS]
+    return [*alone, *(replace(one, make=lambda block, make=one.make: make([block])) for one in SEQUENCES)]
+
+
+ONLY = {"jobs": JOBS, "mask_edges.mask": GRAPHS, "Stack.blocks": _blocks(), **dict.fromkeys(OWN, NOT_TAKEN)}
+ONLY |= {"compare.seconds": SECONDS, **dict.fromkeys(("rates", "compare.seeds", "fresh_seeds"), LISTS)}
 """Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""
 
 
@@ -565,9 +579,12 @@ def _has_tensors(value: object) -> bool:
 
 MAY_NOT_FIT = {
     *("PatchClassifier.dtype", "MeanFieldAttention.largest"),
-    *("Block.dtype", "Embedding.places", "LanguageModel.readout", "load.dtype"),
+    *("Block.dtype", "Embedding.places", "LanguageModel.readout", "load.dtype", "Stack.dim", "Stack.dtype"),
 }
-"""What is right in itself, and need not fit what it is called with: another dtype, an unstable system, no readout."""
+"""What is right in itself, and need not fit what it is called with: another dtype or width, an unstable system, no readout."""
+
+NEEDED = {"LanguageModel.readout"}
+"""What may be None when a module is made, and not when it is called."""
 
 TRUSTED = {"Heads"}
 """Records whose numbers were looked at before, which a second look in every call of a mixer would only slow down."""
@@ -629,7 +646,8 @@ def spoilers(entry: Entry, name: str) -> list[Spoiler]:
     if f"{entry.short}.{name}" in FOLLOWS_DTYPE:
         same = FOLLOWS_DTYPE[f"{entry.short}.{name}"]
         found = [replace(one, twin=lambda _: same) if one.label == "None" else one for one in found]
-    if optional(annotation_of(entry, name)) or entry.parameters[name].default is None:
+    may_be_none = optional(annotation_of(entry, name)) or entry.parameters[name].default is None
+    if may_be_none and f"{entry.short}.{name}" not in NEEDED:
         found = [replace(one, expect=ACCEPT) if one.label == "None" else one for one in found]
     return found
 

@@ -36,6 +36,20 @@ def test_the_bound_holds_with_the_symmetries_and_inside_it_nothing_changes(symme
         close(bounded_couplings(J[sample], 0.9, **symmetries), found[sample], atol=1e-13)
 
 
+@pytest.mark.parametrize("symmetries", SYMMETRIES)
+def test_half_precision_is_computed_in_single(symmetries):
+    J = drawn(**symmetries).half()
+    found = bounded_couplings(J, 0.9, **symmetries)
+    assert found.dtype == torch.half
+    assert torch.equal(found, bounded_couplings(J.float(), 0.9, **symmetries).half())
+    assert torch.equal(bounded_couplings(J, 20.0, **symmetries), J)
+
+
+def test_a_sum_over_large_couplings_does_not_overflow():
+    J = 1e38 * drawn(across=False).sign().float()
+    close(strength(bounded_couplings(J, 0.9, across=False), across=False), torch.full((3,), 0.9), atol=1e-5)
+
+
 def test_only_what_passes_the_bound_is_taken_off():
     """With self-couplings nothing comes back: eigenvalues are cut at the bound, and modes stay."""
     J = drawn(self_coupling=True)

@@ -376,6 +376,7 @@ def test_equal_seconds_give_each_as_many_steps_as_fit():
         ({"seconds": 0}, "seconds is 0"),
         ({"widen": -1}, "widen is -1"),
         ({"rates": 3}, "rates is 3; expected numbers in a list"),
+        ({"seeds": torch.tensor(3)}, r"seeds is tensor\(3\); expected numbers in a list"),
         ({"fresh_seeds": None}, "fresh_seeds is None; expected numbers in a list"),
         ({"fresh_seeds": [7, 7]}, "no seed twice"),
         ({"heads": 0}, "heads is 0"),

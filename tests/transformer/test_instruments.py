@@ -192,6 +192,12 @@ def test_antisymmetric_share_by_loops():
         close(found, sum((c[i, j] - c[j, i]) ** 2 for i, j in c) / (4 * sum(x**2 for x in c.values())))
 
 
+def test_antisymmetric_share_asks_for_a_token_in_each_text():
+    scores, mask = normal(2, 3, 3), torch.tensor([[True, True, False], [False, False, False]])
+    with pytest.raises(ValueError, match="mask leaves no token of a text"):
+        antisymmetric_share(scores, mask=mask)
+
+
 def test_antisymmetric_share_sees_what_softmax_sees():
     scores = normal(6, 6)
     close(antisymmetric_share(scores + normal(6, 1, seed=1)), antisymmetric_share(scores))

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from attnlib.transformer import Embedding
+from attnlib.attention import SoftmaxAttention
+from attnlib.transformer import Block, Embedding, LanguageModel, Stack
 
 
 def test_what_an_embedding_refuses():
@@ -17,3 +18,11 @@ def test_what_an_embedding_refuses():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_what_a_stack_refuses_is_said_of_the_tokens():
+    model = LanguageModel(torch.nn.Linear(4, 4), Stack(Block(SoftmaxAttention(4), norm=None), steps=2))
+    torch.nn.init.constant_(model.stack.blocks[0].mixer.to_value.weight, 1e30)
+    for call in (model.states, LanguageModel(model.embed, model.stack, torch.nn.Identity())):
+        with pytest.raises(ValueError, match=r"of these tokens, .*; expected"):
+            call(1e20 * torch.ones(1, 2, 4))

@@ -118,6 +118,7 @@ def test_what_does_not_fit_is_refused(unchecked):
         ({"blocks": block(), "steps": 0}, "steps is 0; expected an integer of at least 1"),
         ({"blocks": nn.Identity(), "steps": 2, "norm": True}, "norm is True and Identity has no width"),
         ({"blocks": 3}, "blocks is a int"),
+        ({"blocks": torch.tensor(1.0)}, "blocks is a tensor"),
     ):
         with pytest.raises(ValueError, match=complaint):
             Stack(**wrong)
