@@ -36,8 +36,11 @@ class ArrowFilm(LiveFigure):
 
     Couplings are softmax weights of scores in which each spin looks mostly at the one before it. All spins move at once,
 
-    .. math:: p(s_i(t+1) = \pm 1) \propto e^{\pm \beta h_i(t)}, \qquad h = x + J s, \qquad
-        J = A - \tfrac{\alpha}{2} (A - A^T), \quad A_{ij} = \mathrm{softmax}_j(g\, z_{ij})
+    .. math:: p(s_i(t+1) = \pm 1) \propto e^{\pm \beta h_i(t)}, \qquad h = x + J s
+
+    with couplings
+
+    .. math:: J = A - \tfrac{\alpha}{2} (A - A^T), \qquad A_{ij} = \mathrm{softmax}_j(g\, z_{ij})
 
     The log odds of the right answer are :math:`\ln (\pi_{s(0)} \prod P) / (\pi_{s(T)} \prod P_{\mathrm{back}})`, and grow by
     the entropy production a frame on average. All is summed over the 256 states.
