@@ -158,7 +158,7 @@ function render({ model, el }) {
   function vee(width, now) {
     const from = 1 - 2 / now.step, plot = kit.plot({
       left: TALL.left - 14, top: TALL.top, width: width - TALL.left + 14 - TALL.right, height: TALL.height,
-      title: "factor a step, for each eigenvalue \u03bc",
+      title: "factor a step, by eigenvalue \u03bc",
       x: { from: FROM, to: TO, ticks: [-2, -1, 0, 1, 2], format: (value) => String(value).replace("-", "\u2212"), label: "eigenvalue \u03bc of D\u00b9\u141f\u00b2 J D\u00b9\u141f\u00b2" },
       y: { from: 0, to: MOST_FACTOR, ticks: [0, 1, 2], format: String },
     });
