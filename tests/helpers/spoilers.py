@@ -537,7 +537,9 @@ GRAPHS = [*SHAPES, *LAYOUTS, *NO_TENSORS, given(torch.ones(3, 5), REFUSE, "float
 """What a mask can be that is a graph: a row of it may be empty."""
 LISTS = [replace(one, expect=EITHER) if one.label == "[3]" else one for one in SEQUENCES]
 """What a list of numbers can be."""
-LONG = ("40", "10000.0", "1e+10", "1e+20", "1e+38", "1e+300", "1.7e+308", "2**70")
+SEVERAL = [one for one in LISTS if one.label != "[3]"]
+"""What a list can be over which errors are taken: one number has none."""
+LONG = ("40", "10000.0", "10000000000.0", "1e+20", "1e+38", "1e+300", "1.7e+308", "2**70")
 SECONDS = [given(None, ACCEPT), *(one for one in NUMBERS if one.label not in ("None", *LONG))]
 """A time that is really spent."""
 
@@ -549,7 +551,7 @@ def _blocks() -> list[Spoiler]:
 
 
 ONLY = {"jobs": JOBS, "mask_edges.mask": GRAPHS, "Stack.blocks": _blocks(), **dict.fromkeys(OWN, NOT_TAKEN)}
-ONLY |= {"compare.seconds": SECONDS, **dict.fromkeys(("rates", "compare.seeds", "fresh_seeds"), LISTS)}
+ONLY |= {"compare.seconds": SECONDS, **dict.fromkeys(("rates", "compare.seeds"), LISTS), "fresh_seeds": SEVERAL}
 """Arguments for which nothing else is tried: more jobs would start processes, and what is not taken is only refused."""
 
 
