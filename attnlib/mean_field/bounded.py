@@ -63,7 +63,7 @@ def bounded_couplings(
         flat = flat_couplings(J)
         if _within(flat, bound, across):
             return J.to(dtype)
-    unit = flat.detach().abs().amax((-2, -1), keepdim=True).nan_to_num().clamp(min=1)
+    unit = flat.detach().abs().amax((-2, -1), keepdim=True)
     unit = torch.where(unit > 1e18, unit, 1.0)  # so that the sum over many large couplings does not overflow
     most = strongest(flat / unit, across).clamp(min=bound / unit[..., 0, 0])
     return (J / unit[..., None, None] * (bound / most)[..., None, None, None, None]).to(dtype)

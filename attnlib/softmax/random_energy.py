@@ -41,8 +41,8 @@ def relative_spread(
     .. math:: \frac{\beta}{\sqrt{2 \ln m}} \sqrt{\frac1m \sum_i (s_i - \bar s)^2}, \qquad \bar s = \frac1m \sum_i s_i
 
     Far below one the softmax of Gaussian scores is nearly uniform, far above one it is nearly one-hot. Of a trained model it
-    says whether the scale is too hot or too cold; in a long context look at the entropy too, since one score that stands out
-    of a thousand takes all the weight at a tenth.
+    says whether the scale is too hot or too cold; in a long context look at the entropy too: one of a thousand scores that
+    stands far above the rest takes nine tenths of the weight at a spread of 0.1.
 
     Args:
         scores: ``[*batch, m]``, finite, ``m >= 2``.

@@ -1,7 +1,6 @@
 """Contestants on a task: each with a learning rate of its own, then fresh seeds, then a table with errors over seeds."""
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -118,7 +117,7 @@ def compare(
         second = []
         if seconds is not None:
             for one in first:
-                fit = max(1, round(min(seconds * one.steps / max(one.seconds, 1e-9), sys.maxsize)))
+                fit = max(1, round(seconds * one.steps / max(one.seconds, 1e-9)))
                 second.append(stand(one.name, makers[one.name], steps=fit))
     return Comparison(first, second, better, getattr(task, "floor", None), getattr(task, "exact", None))
 

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from attnlib._core.checks import check_broadcast, check_floating
 from attnlib._core.numerics import widened
-from attnlib._core.values import check_finite, check_result, check_visible, refuted
+from attnlib._core.values import check_finite, check_result, check_visible
+from attnlib.transformer.tokens import check_some_token
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,7 @@ def antisymmetric_share(
         check_broadcast("mask", mask, scores.shape[:-1], scores.device)
         if mask.dtype != torch.bool or not mask.ndim or mask.shape[-1] != scores.shape[-1]:
             raise ValueError(f"mask is {mask.dtype} of shape {tuple(mask.shape)}; expected booleans [*batch, n]")
-        if refuted(lambda: mask.any(-1).all()):
-            raise ValueError("mask leaves no token of a text; expected at least one, all else being padding")
+        check_some_token(mask)
         pair = pair & mask.unsqueeze(-1) & mask.unsqueeze(-2)
     pair = pair.expand(scores.shape)
     wide = _scaled(scores.double())

@@ -12,6 +12,7 @@ from attnlib._core.numerics import widened
 from attnlib._core.values import check_finite, check_result, check_visible
 from attnlib.transformer.stability import growths
 from attnlib.transformer.stack import Stack
+from attnlib.transformer.tokens import check_some_token
 
 Map = Callable[[Tensor], Tensor]
 """A step of states ``[texts, n, dim]``."""
@@ -235,8 +236,7 @@ def _real(mask: Tensor | None, states: Tensor) -> Tensor | None:
     if mask.dtype != torch.bool or tuple(mask.shape) != shape or mask.device != states.device:
         came = f"mask is {mask.dtype} of shape {tuple(mask.shape)} on {mask.device}"
         raise ValueError(f"{came}; expected booleans {shape} on {states.device}")
-    if not bool(mask.any(-1).all()):
-        raise ValueError("mask leaves no token of a text; expected at least one, all else being padding")
+    check_some_token(mask)
     return mask
 
 

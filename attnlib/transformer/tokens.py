@@ -6,7 +6,7 @@ from torch import Tensor
 from attnlib._core.autocast import autocasting
 from attnlib._core.checks import check_floating, check_tensors
 from attnlib._core.numerics import differentiable
-from attnlib._core.values import check_finite
+from attnlib._core.values import check_finite, refuted
 
 
 def check_tokens(x: Tensor, dim: int | None, weight: Tensor | None = None) -> Tensor:
@@ -20,3 +20,9 @@ def check_tokens(x: Tensor, dim: int | None, weight: Tensor | None = None) -> Te
     check_floating(x=x, **({} if weight is None or autocasting(x.device) else {"weight": weight}))
     check_finite(x=x)
     return differentiable(x) if torch.is_grad_enabled() else x
+
+
+def check_some_token(mask: Tensor) -> None:
+    """Raise where a mask ``[*batch, n]`` says that all of a text is padding."""
+    if refuted(lambda: mask.any(-1).all()):
+        raise ValueError("mask leaves no token of a text; expected at least one, all else being padding")
