@@ -7,7 +7,8 @@ from torch import Tensor
 from attnlib._core.autocast import working
 from attnlib._core.checks import Scalar, check_choice, check_count
 from attnlib._core.systems import all_states, check_symmetric
-from attnlib._core.values import check_result, refuted
+from attnlib._core.values import check_result
+from attnlib.kinetic.elimination import stationary_law
 from attnlib.kinetic.given import checked
 from attnlib.kinetic.moves import MOST, Updates, felt, in_double, log_norms, moves
 from attnlib.kinetic.records import KineticRecord
@@ -27,7 +28,8 @@ def exact_kinetic(
         e_p = \sum_{s s'} \pi_s P(s \to s') \ln \frac{\pi_s P(s \to s')}{\pi_{s'} P(s' \to s)}
 
     Where all move at once, this is ``beta sum_ij (J_ij - J_ji) C[1, i, j]``: symmetric couplings, whatever their diagonal and
-    the drive, produce none. Where one moves at a time, the diagonal must vanish, too. One linear equation of ``2^n`` unknowns.
+    the drive, produce none. Where one moves at a time, the diagonal must vanish, too. The ``2^n`` states are taken out one
+    after another, without a subtraction: cold spins, which keep a consensus for ages, have as exact a law as hot ones.
 
     Args:
         J, x, beta, updates: as in :func:`transition_matrix`.
@@ -37,10 +39,11 @@ def exact_kinetic(
         :class:`KineticRecord`. It differentiates.
 
     Raises:
-        ValueError: as :func:`transition_matrix`; spins so cold that in this precision they do not get from everywhere to
-            everywhere, and so have more than one stationary law.
+        ValueError: as :func:`transition_matrix`; spins so cold that even double precision, to which all is taken, sees no way
+            from everywhere to everywhere, and so more than one stationary law; derivatives where states are kept 7e7 steps.
 
-    Source: Nareddy and Machta 2020; Schnakenberg 1976 for the entropy production.
+    Source: Nareddy and Machta 2020; Schnakenberg 1976 for the entropy production; Grassmann, Taksar and Heyman 1985 for
+        the law.
 
     >>> J = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # two spins that chase each other
     >>> found = exact_kinetic(J)
@@ -52,7 +55,7 @@ def exact_kinetic(
     system = in_double(checked(J, x, beta, MOST))
     with working(J):
         P, logs = moves(system, updates)
-        law = _stationary(P)
+        law = stationary_law(P)
         states = all_states(system.n, law.dtype, law.device)
         m = law @ states
         flow = law.unsqueeze(-1) * P
@@ -97,7 +100,7 @@ def exact_response(
     system = in_double(checked(J, x, beta, MOST))
     with working(J):
         P, _ = moves(system, "parallel")
-        law = _stationary(P)
+        law = stationary_law(P)
         states = all_states(system.n, law.dtype, law.device)
         expected = felt(system, states).tanh()  # of each spin after each state
         later, found = states.expand(*system.batch, *states.shape), []
@@ -144,22 +147,3 @@ def peretto_law(
         states = all_states(system.n, system.couplings.dtype, system.couplings.device)
         weights = (states * system.fields.unsqueeze(-2)).sum(-1) + log_norms(felt(system, states)).sum(-1)
         return check_result(weights.softmax(-1).to(J.dtype), "J, x or beta are")
-
-
-def _stationary(P: Tensor) -> Tensor:
-    """The law that P leaves as it is, ``[*batch, states]``: one row of the equations is replaced by its norm."""
-    size = P.shape[-1]
-    eye = torch.eye(size, dtype=P.dtype, device=P.device)
-    A = torch.cat([(eye - P.mT)[..., :-1, :], torch.ones_like(P[..., :1, :])], -2)
-    law, failed = torch.linalg.solve_ex(A, eye[-1].expand(P.shape[:-1]).unsqueeze(-1))
-    law = law.squeeze(-1)
-    slack = torch.finfo(P.dtype).eps ** 0.5
-    with torch.no_grad():
-        wrong = ((law.unsqueeze(-2) @ P).squeeze(-2) - law).abs().amax(-1)
-        bad = (failed != 0) | ~(wrong <= slack) | ~(law.amin(-1) >= -slack) | ~(law.amax(-1) <= 1 + slack)
-    if refuted(lambda: not bad.any()):
-        raise ValueError(
-            f"J, x or beta are too large for {P.dtype}; expected spins that are not frozen, and have one stationary law"
-        )
-    law = law.clamp(min=0.0)
-    return law / law.sum(-1, keepdim=True)
