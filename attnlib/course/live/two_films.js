@@ -1,4 +1,4 @@
-/* Two films, one noise: films of 32 driven spins that share their noise, and the law of the layer's first eight tokens, exactly. */
+/* Two films, one noise: films of 32 driven spins that share their noise, and the law of a layer of eight such tokens, exactly. */
 
 const { SPINS, FRAMES, FIRST, BETA_RANGE, SPREAD, KINDS, SCORE_SEED } = kit.constants;
 
@@ -140,7 +140,7 @@ function render({ model, el }) {
   const rows = { films: kit.reading("The two films"), law: kit.reading("The law"), third: kit.reading("A third film") };
   const word = (colour, words) => kit.html("div", { class: "key quiet" }, kit.html("i", { style: `background: var(--${colour})` }), words);
   const side = kit.html("div", { class: "side" },
-    kit.html("div", {}, growth, word("b", "spins that differ"), word("a", "distance of the law of the first eight from rest")),
+    kit.html("div", {}, growth, word("b", "spins that differ"), word("a", "distance of the law of eight such spins from rest")),
     kit.html("dl", {}, ...Object.values(rows).map(({ element }) => element)));
   const beta = kit.slider({
     label: "Inverse temperature \u03b2", min: BETA_RANGE[0], max: BETA_RANGE[1], step: 0.05, format: (value) => kit.numeral(value),

@@ -25,7 +25,7 @@ class TwoFilms(LiveFigure):
     .. math:: s_i(t + 1) = \mathrm{sign}\Big(\frac{1 + \tanh \beta h_i(t)}{2} - u_i(t)\Big), \qquad h = J s
 
     The first two are shown, and where they differ. Couplings are independent, of variance 1/32, or softmax weights of the same
-    numbers as scores, or these with signs. The law is another matter: that of the layer's first eight tokens alone is summed
+    numbers as scores, or these with signs. The law is another matter: that of a layer of eight such tokens, of the same draw, is summed
     over all 256 states, step by step from all up, and its distance from the stationary one shown beside the share of spins
     that differ.
 
@@ -65,7 +65,7 @@ class TwoFilms(LiveFigure):
     def readout(self) -> dict[str, Any]:
         """The numbers that the figure shows, computed here by ``attnlib.kinetic``.
 
-        ``J``, couplings of the first eight tokens alone; ``law``, the distance (total variation) of their law from the
+        ``J``, couplings of a layer of eight such tokens; ``law``, the distance (total variation) of its law from the
         stationary one after each of 0 to 40 steps; ``apart``, the share of the 32 spins in which the first two films differ,
         frame by frame; ``met``, the first frame in which they are equal, ``third``, that in which the third is equal to the
         first, both -1 if there is none; ``damage``, the share that many independent couplings keep apart; ``up``, how many
@@ -117,7 +117,7 @@ class TwoFilms(LiveFigure):
 
 
 def couplings(kind: str, causal: bool, n: int) -> Tensor:
-    """Couplings ``[n, n]`` of the first n tokens alone."""
+    """Couplings ``[n, n]`` of a layer of n tokens, from the first n rows and columns of one draw."""
     z, signs = normals(2 * SPINS * SPINS, SCORE_SEED).view(2, SPINS, SPINS)[:, :n, :n]
     later = torch.ones(n, n).triu(1).bool()
     if kind == "independent":
