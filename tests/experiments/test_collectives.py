@@ -124,6 +124,18 @@ def test_equal_seconds_are_twice_those_of_softmax(monkeypatch):
     assert all(one["condition"] == [1.0] for jobs in asked.values() for one in jobs)
 
 
+def test_seconds_a_step_leave_out_what_a_run_spends_once(monkeypatch):
+    def spent(asked):
+        return {} if asked["name"] == "pool" else {"cpu_seconds": 7.0 + 0.25 * asked["steps"]}
+
+    monkeypatch.setattr(collectives, "run", spent)
+    found = collectives.timed(steps=2, repeats=1)
+    assert found.keys() == {
+        f"{task}: {name}" for task, names in contestants.CONTESTANTS.items() for name in names if name != "pool"
+    }
+    assert set(found.values()) == {0.25}
+
+
 def test_a_quick_call_does_not_mix_its_runs_with_others():
     with pytest.raises(SystemExit):
         collectives.main(["--quick"])
