@@ -9,6 +9,8 @@ from attnlib._core.values import refuted
 
 BLOCK = 32
 """How many states are taken out before what they leave is added to all others in one product."""
+SETTLE = 64
+"""After how many steps from anywhere the state is looked for that is visited most."""
 
 
 def stationary_law(P: Tensor) -> Tensor:
@@ -36,8 +38,9 @@ def stationary_law(P: Tensor) -> Tensor:
 
 def _eliminate(P: Tensor) -> Tensor:
     """The law; 0/0 where states are not left for those before them."""
-    P = P.clone()
     size = P.shape[-1]
+    order = _order(P)
+    P = P.gather(-2, order.unsqueeze(-1).expand_as(P)).gather(-1, order.unsqueeze(-2).expand_as(P))
     for high in range(size, 0, -BLOCK):
         low = max(high - BLOCK, 0)
         for k in range(high - 1, max(low, 1) - 1, -1):
@@ -50,7 +53,20 @@ def _eliminate(P: Tensor) -> Tensor:
     law[..., 0] = 1
     for k in range(1, size):
         law[..., k] = (law[..., :k] * P[..., :k, k]).sum(-1)
-    return law / law.sum(-1, keepdim=True)
+    return (law / law.sum(-1, keepdim=True)).gather(-1, order)
+
+
+def _order(P: Tensor) -> Tensor:
+    """The first state and one that is often visited, exchanged, ``[*batch, states]``.
+
+    What is taken out last must be reached from everywhere. A strong drive leaves states that are never entered.
+    """
+    number = torch.arange(P.shape[-1], device=P.device)
+    share = torch.full_like(P[..., :1, :], 1 / P.shape[-1])
+    for _ in range(SETTLE):
+        share = share @ P
+    often = share.squeeze(-2).argmax(-1, keepdim=True)
+    return torch.where(number == 0, often, torch.where(number == often, 0, number))
 
 
 def _fundamental(P: Tensor, law: Tensor) -> Tensor:

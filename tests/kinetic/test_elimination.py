@@ -52,6 +52,17 @@ def test_a_law_is_exact_however_rare_the_moves():
 
 
 @pytest.mark.double
+def test_states_that_are_never_entered_have_no_share():
+    """A drive of 500 up, or down, underflows all ways back: there is one law, on one state."""
+    drives = torch.tensor([[500.0, 500.0, 500.0], [-500.0, -500.0, -500.0], [500.0, -500.0, 0.0]], dtype=torch.float64)
+    found = exact_kinetic(normal(3, 3, seed=2).expand(3, 3, 3), drives)
+    wanted = torch.zeros(3, 8, dtype=torch.float64)
+    wanted[0, 7] = wanted[1, 0] = 1.0
+    close(found.law[:2], wanted[:2], atol=1e-15)
+    close(found.m[2, :2], torch.tensor([1.0, -1.0], dtype=torch.float64), atol=1e-15)
+
+
+@pytest.mark.double
 def test_the_law_differentiates_in_every_way():
     J, x = 0.6 * normal(3, 3, seed=0), 0.4 * normal(3, seed=1)
 

@@ -25,7 +25,7 @@ class TwoFilms(LiveFigure):
     .. math:: s_i(t + 1) = \mathrm{sign}\Big(\frac{1 + \tanh \beta h_i(t)}{2} - u_i(t)\Big), \qquad h = J s
 
     The first two are shown, and where they differ. Couplings are independent, of variance 1/32, or softmax weights of the same
-    numbers as scores, or these with signs. The law is another matter: that of a layer of eight such tokens, of the same draw, is summed
+    numbers as scores, or these with signs. The law is another matter: that of a layer of eight such tokens is summed
     over all 256 states, step by step from all up, and its distance from the stationary one shown beside the share of spins
     that differ.
 
