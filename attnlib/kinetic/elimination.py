@@ -9,7 +9,7 @@ from attnlib._core.values import refuted
 
 BLOCK = 32
 """How many states are taken out before what they leave is added to all others in one product."""
-SETTLE = 64
+SETTLE = 8
 """After how many steps from anywhere the state is looked for that is visited most."""
 
 
@@ -49,10 +49,9 @@ def _eliminate(P: Tensor) -> Tensor:
             P[..., :k, low:k] += column.unsqueeze(-1) * row[..., low:].unsqueeze(-2)
             P[..., low:k, :low] += column[..., low:].unsqueeze(-1) * row[..., :low].unsqueeze(-2)
         P[..., :low, :low] += P[..., :low, low:high] @ P[..., low:high, :low]
-    law = torch.zeros_like(P[..., 0])
-    law[..., 0] = 1
-    for k in range(1, size):
-        law[..., k] = (law[..., :k] * P[..., :k, k]).sum(-1)
+    first = torch.zeros_like(P[..., :1, :])
+    first[..., 0] = 1
+    law = torch.linalg.solve_triangular(-P, first, upper=True, left=False, unitriangular=True).squeeze(-2)  # only sums
     return (law / law.sum(-1, keepdim=True)).gather(-1, order)
 
 
