@@ -5,6 +5,7 @@ cd /work/main
 export GIT_INDEX_FILE=/work/tmp/keep.index
 rm -f $GIT_INDEX_FILE
 W=/work/tmp/keepdir; rm -rf $W; mkdir -p $W/experiments/collect_runs $W/experiments/specimens $W/experiments/spec_runs $W/drafts
+cp /tmp/collect_runs/timing.txt $W/experiments/collect_runs/ 2>/dev/null || true
 cp /tmp/collect_runs/*.json $W/experiments/collect_runs/
 cp /work/tmp/experiments/collect_runs/walkers -r $W/experiments/collect_runs/ 2>/dev/null || true
 cp /work/tmp/spec_runs/*.json $W/experiments/spec_runs/ 2>/dev/null || true
