@@ -1,7 +1,7 @@
 """Systems on their way to the saddle point: where Newton's method starts, which step it tries, and what it makes of a trial.
 
 A trial is inside the domain where V has a Cholesky factor, which serves for the next step too. So an iteration costs one
-factorisation of V, its inverse, two products, and one factorisation of the Hessian.
+factorisation of V, its inverse, three products, and one factorisation of the Hessian.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnlib._core.values import verdict
-from attnlib.free_energy.system import factorised, overlaps_of
+from attnlib.free_energy.system import factorised, turned
 
 ARMIJO = 1e-4
 """The part of the descent promised by the slope that a step must keep."""
@@ -34,18 +34,19 @@ def first_guess(J: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     return guess, J.abs().sum(-1) + x
 
 
-def _downhill(hessian: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
+def _downhill(hessian: Tensor, gradient: Tensor, plain: Tensor) -> tuple[Tensor, Tensor]:
     """The step to try, and its slope. It is Newton's, for an equation that is nearer to a linear one where a spin is too short.
 
     There, far from the border, the length falls like ``1/z``, and the step for ``length = 1`` would go too far, the further the
     worse. The step for ``1/length = 1`` would not. It has the gradient times the length on its right side. Where the lengths
-    differ so much that this does not go downhill, Newton's own step does.
+    differ so much that this does not go downhill, Newton's own step does. So it does where ``plain`` says so, along a border
+    that cuts most of each step off: Newton's own turns with the border.
     """
     lengths = 1 - 2 * gradient
     columns = torch.stack([gradient * lengths.clamp(max=1), gradient], -1)
     steps = -torch.cholesky_solve(columns, torch.linalg.cholesky_ex(hessian).L)
     slopes = (gradient.unsqueeze(-1) * steps).sum(-2)
-    falls = slopes[..., 0] < 0
+    falls = (slopes[..., 0] < 0) & ~plain
     return torch.where(falls.unsqueeze(-1), steps[..., 0], steps[..., 1]), torch.where(falls, slopes[..., 0], slopes[..., 1])
 
 
@@ -65,8 +66,6 @@ class Descent:
     iterations: Tensor
     converged: Tensor
     finished: Tensor
-    squared: bool
-    """Whether h holds overlaps of fields; only these count before the end."""
 
     @classmethod
     def begin(cls, J: Tensor, h: Tensor, start: Tensor | None) -> "Descent":
@@ -81,25 +80,23 @@ class Descent:
         never = torch.zeros_like(zero, dtype=torch.bool)
         large = one * torch.finfo(z.dtype).max
         known = (torch.zeros_like(J), large, guess - z, zero, one, large)
-        squared = d > n
-        h = overlaps_of(h) if squared else h
-        return cls(-J, h, z, *known, torch.zeros_like(never, dtype=torch.int64), never, never, squared)
+        return cls(-J, turned(h), z, *known, torch.zeros_like(never, dtype=torch.int64), never, never)
 
     def followed(self, tolerance: float) -> "Descent":
         """After one more factorisation: a step taken and the next one found, or a step made shorter."""
         n = self.z.shape[-1]
         trial = self.z + self.length.unsqueeze(-1) * self.step
-        at = factorised(torch.diagonal_scatter(self.minus_J, trial, dim1=-2, dim2=-1), self.h, trial, squared=self.squared)
+        at = factorised(torch.diagonal_scatter(self.minus_J, trial, dim1=-2, dim2=-1), self.h, trial)
         eps = torch.finfo(trial.dtype).eps
         slack = 8 * eps * trial.abs().sum(-1)  # what rounding does to the potential
         lower = at.potential <= self.potential + ARMIJO * self.length * self.slope + slack
         taken = at.inside & lower & ~self.finished
         gradient, hessian = at.gradient(), at.hessian()
         residual = gradient.abs().amax(-1)
-        rounding = 4 * eps * (hessian @ trial.abs().unsqueeze(-1)).amax((-2, -1))
+        rounding = 4 * eps * (hessian.abs() @ trial.abs().unsqueeze(-1)).amax((-2, -1))
         no_better = (residual > self.residual / 2) & (residual <= rounding.clamp(max=1e-2))  # nor can it become so
         converged = self.converged | (taken & ((residual <= min(tolerance, 1.0)) | no_better))
-        step, slope = _downhill(hessian, gradient)
+        step, slope = _downhill(hessian, gradient, self.length < 0.5)
         length = torch.where(taken, 1.0, self.length / 2)
         short = length * self.step.abs().amax(-1) <= eps * self.z.abs().amax(-1) / n
         stuck = torch.where(taken, ~torch.isfinite(slope), short)
@@ -123,16 +120,14 @@ class Descent:
             self.iterations + ~self.finished,
             converged,
             self.finished | converged | stuck,
-            self.squared,
         )
 
     def spread(self, left: Tensor, tolerance: float) -> "Descent":
         """The same for some of the systems; the others wait."""
-        names = [field.name for field in fields(self)][:-1]
-        some = {name: getattr(self, name).index_select(0, left) for name in names}
-        part = Descent(**some, squared=self.squared).followed(tolerance)
+        names = [field.name for field in fields(self)]
+        part = Descent(*(getattr(self, name).index_select(0, left) for name in names)).followed(tolerance)
         moved = {name: getattr(self, name).index_copy(0, left, getattr(part, name)) for name in names[2:]}
-        return Descent(self.minus_J, self.h, **moved, squared=self.squared)
+        return Descent(self.minus_J, self.h, **moved)
 
     def found(self, batch: torch.Size) -> Iterator[Tensor]:
         """z, covariances, residual, iterations and whether it converged, in the shape of the batch."""

@@ -33,12 +33,13 @@ class Spins:
 
 @dataclass(frozen=True)
 class Resolved:
-    """One factorisation of V: whether V is positive definite ``[*batch]``, ``chi = V^-1``, the overlaps ``m m^T / d`` of the
-    means ``m = chi h``, and the potential.
+    """One factorisation of V: whether V is positive definite ``[*batch]``, ``chi = V^-1``, the means ``m = chi h``, their
+    overlaps ``m m^T / d``, and the potential.
     """
 
     inside: Tensor
     chi: Tensor
+    means: Tensor
     overlaps: Tensor
     potential: Tensor
 
@@ -92,15 +93,22 @@ def overlaps_of(rows: Tensor) -> Tensor:
     return rows @ rows.mT / rows.shape[-1]
 
 
+def turned(h: Tensor) -> Tensor:
+    """Fields ``[*batch, n, d]`` of more components than spins as n components with the same overlaps: less work."""
+    n, d = h.shape[-2:]
+    return h if d <= n else torch.linalg.qr(h.mT, mode="r").R.mT * (n / d) ** 0.5
+
+
 def resolved(J: Tensor, h: Tensor, z: Tensor) -> Resolved:
     """What follows from z ``[*batch, n]``, for couplings ``[*batch, n, n]`` and fields ``[*batch, n, d]``."""
     return factorised(torch.diag_embed(z) - J, h, z)
 
 
-def factorised(V: Tensor, h: Tensor, z: Tensor, *, squared: bool = False) -> Resolved:
+def factorised(V: Tensor, h: Tensor, z: Tensor) -> Resolved:
     """Factorise V once, and say what follows from it; where V is not positive definite nothing but that has a meaning.
 
-    Fields may be given ``squared``, as their overlaps ``[*batch, n, n]``: with more components than spins that is less work.
+    What fields add to the potential is the largest value of ``Tr(2 m^T h - m^T V m)``, so that errors of m count by their
+    square. In the cold they would hide the way down: h is large there, and rounding errs in chi by the condition of V.
     """
     factor, failed = torch.linalg.cholesky_ex(V)
     inside = failed == 0
@@ -108,11 +116,10 @@ def factorised(V: Tensor, h: Tensor, z: Tensor, *, squared: bool = False) -> Res
         eye = torch.eye(V.shape[-1], dtype=V.dtype, device=V.device)
         factor = torch.where(inside[..., None, None], factor, eye)
     chi = inverse_of(factor)
-    left = chi @ h
-    overlaps = left @ chi if squared else overlaps_of(left)
-    energy = _product(h, chi) if squared else _product(h, left) / h.shape[-1]
-    potential = (z.sum(-1) + energy) / 2 - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    return Resolved(inside, chi, overlaps, potential)
+    means = chi @ h
+    energy = _product(means, 2 * h - V @ means)
+    potential = (z.sum(-1) + energy / h.shape[-1]) / 2 - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    return Resolved(inside, chi, means, overlaps_of(means), potential)
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:

@@ -153,7 +153,7 @@ def test_no_step_goes_up_and_some_would_have(monkeypatch):
         rises.append((state.potential - self.potential).max().item())
         trial = self.z + self.length.unsqueeze(-1) * self.step
         known = self.potential < 1e9  # not at the start, where nothing is known yet
-        at = descent.factorised(torch.diag_embed(trial) + self.minus_J, self.h, trial, squared=self.squared)
+        at = descent.factorised(torch.diag_embed(trial) + self.minus_J, self.h, trial)
         refused.append((at.potential - self.potential)[known & at.inside & ~self.finished])
         return state
 
@@ -164,6 +164,24 @@ def test_no_step_goes_up_and_some_would_have(monkeypatch):
     assert saddle_point(J, h, beta=5.0, start=start).converged.all()
     assert max(rises) < 1e-9
     assert torch.cat(refused).max() > 5
+
+
+@pytest.mark.double
+def test_cold_spins_in_fields_of_few_directions_stand_as_in_their_ground_state():
+    """Where means are small beside chi times fields; against unit vectors of many components, relaxed one after another."""
+    J, h = couplings(8, 6, seed=4), torch.zeros(8, 6, 16, dtype=torch.float64)
+    h[:4, :, :2], h[4:, 0, 0] = normal(4, 6, 2, seed=5) * 8**0.5, 4.0
+    for beta in (100.0, 316.0, 1e4, 1e6):
+        found = saddle_point(J, h, beta=beta)
+        length = found.chi.diagonal(dim1=-2, dim2=-1) + found.m.square().sum(-1) / 16
+        close(length, torch.ones_like(length), atol=1e-8)
+        assert found.iterations.max() < 130
+    s = torch.nn.functional.normalize(normal(8, 6, 16, seed=6), dim=-1) * 4
+    for _ in range(3000):
+        for i in range(6):
+            s[:, i] = 4 * torch.nn.functional.normalize((J[:, i, :, None] * s).sum(1) + h[:, i], dim=-1)
+    close(found.m[:4, :, :2], s[:4, :, :2], atol=1e-3)
+    close(found.m[4:, :, 0], s[4:, :, 0], atol=1e-3)  # turned about the one field they stand as well
 
 
 @pytest.mark.double
