@@ -9,7 +9,8 @@ eigenvectors of its symmetric part ``M = sum_i lambda_i u_i u_i^T + K``. On stri
 - ``cosine``: between tokens of a string in each state, and ``loss``, with the networks as they are (``whole``), and when in
   all heads at all steps the negative part is taken out (``negative``), half of it (``half``), the positive part
   (``positive``), or K (``antisymmetric``); when every M is made as small as it is without its negative part, all signs kept
-  (``smaller``); and when heads write nothing (``silent``). Weights follow the state.
+  (``smaller``); when heads write nothing (``silent``); and when they write nothing but one of the parts (``negative alone``,
+  ``positive alone``, ``antisymmetric alone``) or half of the negative one (``half alone``). Weights follow the state.
 
 The file is written after each network. What was predicted stands in ``predictions.md``, under "Heads that erase".
 """
@@ -59,11 +60,12 @@ def maps_of(mixer: SoftmaxAttention) -> Tensor:
 
 
 def changed(maps: Tensor) -> dict[str, Tensor]:
-    """Maps ``[heads, dim, dim]`` without a part, and two controls: all of a map made smaller, and nothing."""
+    """Maps ``[heads, dim, dim]`` without a part, two controls (all of a map made smaller, and nothing), and a part alone."""
     parts = parts_of(maps)
     found = {name: maps - part for name, part in parts.items()} | {"half": maps - parts["negative"] / 2}
     left, whole = (each.square().sum((-2, -1), keepdim=True) for each in (found["negative"], maps))
-    return found | {"smaller": maps * (left / whole).sqrt(), "silent": torch.zeros_like(maps)}
+    alone = {f"{name} alone": part for name, part in parts.items()} | {"half alone": parts["negative"] / 2}
+    return found | {"smaller": maps * (left / whole).sqrt(), "silent": torch.zeros_like(maps)} | alone
 
 
 @contextmanager

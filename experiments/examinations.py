@@ -13,7 +13,8 @@ parameters drawn again from its seed) and after it, on strings that nobody has l
   by another rule, at all steps; the loss when each head in turn has its form made symmetric, antisymmetric or transposed, and
   when it says its mean (``silent``), at all steps; and the loss when places are shuffled (``places``);
 - ``rest``, of tied blocks: change of a step and loss up to 300 steps, the exponent, and what two solvers find;
-- ``origins``: cosine between a token of the product and the token that it comes from, step by step.
+- ``origins``: cosine between a token of the product and the token that it comes from, step by step: of ``all``, of those that
+  are ``hidden`` (what they come from may be, too), and where both are ``shown``. A causal network is shown all.
 
 The file is written after each network. What was predicted stands in ``predictions.md``, under "Specimens".
 """
@@ -71,7 +72,8 @@ class Asked:
         following = torch.where(strings.real.roll(-1, 1), strings.tokens.roll(-1, 1), -100)
         following[:, -1] = -100
         self.targets = following if self.causal else torch.where(hidden, strings.tokens, -100)
-        kinds = rows_of(strings, torch.zeros_like(hidden) if self.causal else hidden)
+        self.hidden = torch.zeros_like(hidden) if self.causal else hidden
+        kinds = rows_of(strings, self.hidden)
         self.keys, self.rows = kinds["next" if self.causal else "hidden"]
         one = self.rows & (self.keys.sum(-1) == 1)
         self.right = torch.where(one, self.keys.int().argmax(-1), -1)
@@ -192,12 +194,14 @@ def cosines(state: Tensor, real: Tensor) -> float:
     return (unit @ unit.mT)[pairs].mean().item()
 
 
-def origins(asked: Asked, whole: Watched) -> list[float]:
-    """The mean cosine of tokens of the product with the tokens that they come from, in each state."""
+def origins(asked: Asked, whole: Watched) -> dict[str, list[float]]:
+    """The mean cosine of tokens of the product with the tokens that they come from, in each state, of all, hidden and shown."""
     unit = torch.nn.functional.normalize(whole.states.double(), dim=-1)
-    known = asked.origins >= 0
-    keys = asked.origins.clamp(min=0)[None, ..., None].expand(unit.shape)
-    return [(one * other)[known].sum(-1).mean().item() for one, other in zip(unit, unit.gather(2, keys), strict=True)]
+    known, keys = asked.origins >= 0, asked.origins.clamp(min=0)
+    near = (unit * unit.gather(2, keys[None, ..., None].expand(unit.shape))).sum(-1)
+    shown = known & ~asked.hidden & ~asked.hidden.gather(1, keys)
+    groups = {"all": known, "shown": shown} if asked.causal else {"all": known, "hidden": known & asked.hidden, "shown": shown}
+    return {name: [one[which].mean().item() for one in near] for name, which in groups.items()}
 
 
 def examined(network: str, seed: int, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:

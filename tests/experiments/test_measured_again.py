@@ -211,6 +211,8 @@ def test_instruments_and_an_intervention_at_the_specimen_that_ships(tmp_path):
     assert (wanted["network"], wanted["seed"]) == ("tied", 1)
     whole = watched(model, asked.tokens, asked.real)
     torch.testing.assert_close(asked.mapping(whole), torch.tensor(wanted["mapping"], dtype=torch.float64), atol=0.01, rtol=0)
+    for group, near in examinations.origins(asked, whole).items():
+        assert near == pytest.approx(wanted["origins"][group], abs=0.01), group
     head, step = wanted["mapper"]["head"] - 1, wanted["mapper"]["step"] - 1
     found = examinations.temperature(model, asked, whole, head, step)
     for key in ("own", "error", "best", "one"):
