@@ -9,7 +9,9 @@ in place of the square, so that noise does not add to it. Of each closure it is 
 - ``closures``: 200 spins, by symmetry and strength of their couplings, five draws each; films;
 - ``softmax``: eight spins with softmax couplings, 50 draws, all states summed: means by beta, and the arrow at beta 1;
 - ``stacks``: sixteen tokens as vector spins through five blocks, naive and with moments, by the number of components;
-- ``heads``: trained heads, five seeds of each of two tasks, all states summed: means, and the arrow by the source's form;
+- ``heads``: trained heads, five seeds of each of two tasks, all states summed: means, and the arrow by the source's form
+  (``arrow``), by that form at the true means (``arrow_means``), with gains and variances put right (``arrow_gains``), and with
+  correlations of equal times put back, too (``arrow_whole``);
 - ``delayed``: what delayed correlations lose without those of equal times, by the number of spins and the spread of scores;
 - ``digits``: misread shares of classifiers of digits with driven spins in the place of attention.
 """
@@ -19,7 +21,7 @@ from typing import Any
 
 import records
 import torch
-from closure_errors import CLOSURES, closed, off, off_sampled
+from closure_errors import CLOSURES, closed, off, off_sampled, source_form, with_gains
 from driven_heads import MIXERS, heads_of, recalled, searched, sequences, taught
 from torch import Tensor
 
@@ -153,12 +155,6 @@ def stacked(d: int, asked: dict[str, Any], seed: int) -> dict[str, list[float]]:
     return rows
 
 
-def source_form(J: Tensor, m: Tensor) -> Tensor:
-    """The arrow from couplings and variances alone, without correlations of equal times, at beta 1."""
-    own = 1 - m.square()
-    return ((J - J.mT) * J * own.unsqueeze(-1) * own.unsqueeze(-2)).sum((-2, -1))
-
-
 def judged(J: Tensor, x: Tensor) -> dict[str, Any]:
     """Closures and the source's arrow on systems ``[count, n]``, at beta 1: averages over those whose means are not zero."""
     exact, found, rested = exact_kinetic(J, x), {}, {}
@@ -167,9 +163,10 @@ def judged(J: Tensor, x: Tensor) -> dict[str, Any]:
         found[name] = sum(off(one, other) for one, other in zip(m, exact.m)) / len(J)
         rested[name] = rests.double().mean().item()
     found["rested"] = rested
-    plain = source_form(J, closed(J, x, "naive")[0])
-    found["arrow"] = ((plain - exact.entropy_production).abs().sum() / exact.entropy_production.sum()).item()
-    return found
+    true, oneself = exact.entropy_production, torch.diag_embed(1 - exact.m.square())
+    forms = {"arrow": source_form(J, closed(J, x, "naive")[0]), "arrow_means": source_form(J, exact.m)}
+    forms |= {"arrow_gains": with_gains(J, exact, oneself), "arrow_whole": with_gains(J, exact, exact.C[..., 0, :, :])}
+    return found | {name: ((form - true).abs().sum() / true.sum()).item() for name, form in forms.items()}
 
 
 def by_task(settings: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """The record of page 8c's predictions: what the script asks for, and some of it measured again."""
 
 import json
+from dataclasses import replace
 
 import driven_attention as script
 import driven_heads
@@ -93,6 +94,23 @@ def test_the_source_form_is_right_to_second_order_and_not_beyond():
         gap.append((script.source_form(size * z, m) / exact_kinetic(size * z).entropy_production - 1).abs().max().item())
     assert gap[0] < 1e-2
     assert gap[1] > gap[0]
+
+
+def test_the_form_with_gains_is_exact_for_a_linear_response_and_in_the_limit_of_weak_weights():
+    """Delayed covariances that are linear give their gains away; tokens that read nothing make no NaN."""
+    torch.set_default_dtype(torch.float64)
+    z, x = torch.randn(5, 6, 6, generator=script.seeded(0)).softmax(-1), torch.randn(5, 6, generator=script.seeded(1))
+    z[:, 0] = 0
+    equal = torch.eye(6) + 0.1 * torch.ones(6, 6)
+    delayed = torch.linspace(0.2, 0.9, 6)[:, None] * (z @ equal)
+    linear = replace(exact_kinetic(z, x), C=torch.stack([equal.expand(5, 6, 6), delayed], 1))
+    arrow = ((z - z.mT) * delayed).sum((-2, -1))
+    torch.testing.assert_close(script.with_gains(z, linear, equal), arrow)
+    assert (script.with_gains(z, linear, torch.eye(6)) / arrow - 1).abs().min() > 0.05
+    for size in (0.02, 0.08):
+        exact = exact_kinetic(size * z, x)
+        found = script.with_gains(size * z, exact, exact.C[..., 0, :, :])
+        assert (found / exact.entropy_production - 1).abs().max() < 0.15 * size
 
 
 def test_sequences_repeat_and_networks_that_forget_are_no_better_than_a_guess():
