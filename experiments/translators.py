@@ -7,7 +7,8 @@ Page 2b has five, one for each score: four hundred batches of 64 sentences at a 
 of the scores and the entropy of the weights are measured on all validation sentences of nine words in both languages. Their
 weights are kept in 8 bits, each table as whole numbers from -127 to 127 and a scale; BLEU and alignment error on the first 300
 test sentences are given before and after rounding. Page 1 has one, which learns from sentences of at most eight words. Of it
-the scores of all test sentences of eight words in both languages are kept, every fifty steps, in 16 bits.
+the scores of all test sentences of eight words in both languages are kept, every fifty steps, in 16 bits; of four others, which
+differ in weights and order, what claims are made of.
 
 Every translator is written to attnlib/course/data/results/translators.json as soon as it is trained.
 """
@@ -28,14 +29,16 @@ from memory_networks import double_precision, packed
 from attnlib import __version__
 from attnlib.course.data import Vocabulary, batches, make_batch, translation_corpus
 from attnlib.course.data.networks import network_weights
-from attnlib.course.models import Seq2Seq, evaluate, teach
-from attnlib.softmax import entropy, relative_spread
+from attnlib.course.models import Seq2Seq, alignment_error_rate, evaluate, links, teach
+from attnlib.softmax import entropy, freezing_scale, participation_ratio, relative_spread
 
 RESULTS = Path(__file__).parents[1] / "attnlib" / "course" / "data" / "results" / "translators.json"
 SCORES = ("dot", "scaled_dot", "general", "additive", "none")
 HIDDEN, STEPS, BATCH, RATE, WARM_UP, EARLY, JUDGED = 96, 400, 64, 8e-3, 20, 20, 300
 SHORT = {"longest": 8, "batch": 32, "warm_up": 0, "every": 50}
 """What is different for the translator of page 1."""
+OTHERS = 4
+"""How many others like it are trained, from seed 1 on."""
 
 
 def rounded(numbers, digits=6):
@@ -61,9 +64,9 @@ def written(pairs):
     return [[" ".join(pair.source), " ".join(pair.target), sorted(map(list, pair.alignment))] for pair in pairs]
 
 
-def taught(model, pairs, source, target, watch, *, batch=BATCH, warm_up=WARM_UP, until=STEPS):
-    """Teach a model, with seed 0 for the order, and return the losses; none are left where it stops early, on this schedule."""
-    order = torch.Generator().manual_seed(0)
+def taught(model, pairs, source, target, watch, *, batch=BATCH, warm_up=WARM_UP, until=STEPS, seed=0):
+    """Teach a model, with a seed for the order, and return the losses; none are left where it stops early, on this schedule."""
+    order = torch.Generator().manual_seed(seed)
 
     def lessons():
         return batches(pairs, source, target, batch, generator=order)
@@ -122,11 +125,15 @@ def run(score):
 
 
 @double_precision()
-def short(until=STEPS):
-    """What the file holds of the translator of page 1: the page computes in double precision, the network does not."""
+def watched(seed=0, until=STEPS):
+    """A translator of page 1 in training: sentences of eight words, when it was looked at, its scores of them, and its losses.
+
+    The page computes in double precision, the network does not.
+    """
     corpus, pairs, source, target = lessons(SHORT["longest"])
-    eight, at, path = make_batch(of_length(corpus.test, 8), source, target), [], []
-    torch.manual_seed(0)
+    pairs_of_eight, at, path = of_length(corpus.test, 8), [], []
+    eight = make_batch(pairs_of_eight, source, target)
+    torch.manual_seed(seed)
     model = Seq2Seq(len(source), len(target), hidden=HIDDEN, score="dot").float()
 
     def watch(step):
@@ -135,10 +142,41 @@ def short(until=STEPS):
             with torch.no_grad():
                 path.append(model.explain(eight.source, eight.given).scores[:, :8])
 
-    losses = taught(model, pairs, source, target, watch, batch=SHORT["batch"], warm_up=SHORT["warm_up"], until=until)
-    scores = torch.stack(path)
+    how = {"batch": SHORT["batch"], "warm_up": SHORT["warm_up"], "until": until, "seed": seed}
+    losses = taught(model, pairs, source, target, watch, **how)
+    return pairs_of_eight, at, torch.stack(path), losses
+
+
+def short(until=STEPS):
+    """What the file holds of the translator of page 1."""
+    pairs, at, scores, losses = watched(until=until)
     kept = packed(scores, torch.int16) | {"shape": [*scores.shape]}
-    return SHORT | {"at": at, "early": rounded(losses[:EARLY]), "pairs": written(of_length(corpus.test, 8)), "scores": kept}
+    return SHORT | {"at": at, "early": rounded(losses[:EARLY]), "pairs": written(pairs), "scores": kept}
+
+
+@double_precision()
+def another(seed, until=STEPS):
+    """Another of them, by its numbers: alignment error, spread of scores over the freezing scale, and participation ratio.
+
+    Beside it the participation ratios of Gaussian scores, and of one score above seven, that spread as each row of its own.
+    """
+    pairs, at, scores, _ = watched(seed, until)
+    scores = scores.double()
+    spread = scores.std(-1, correction=0) / freezing_scale(8)
+    drawn = torch.randn(500, 8, generator=torch.Generator().manual_seed(seed))
+
+    def alike(kind):
+        unit = freezing_scale(8) * torch.nn.functional.layer_norm(kind, (8,), eps=0)
+        return [participation_ratio((rows[..., None, None] * unit).softmax(-1)).mean().item() for rows in spread]
+
+    found = {
+        "spread": spread.mean((1, 2)).tolist(),
+        "participation": participation_ratio(scores.softmax(-1)).mean((1, 2)).tolist(),
+    }
+    found |= {"gaussian": alike(drawn), "one": alike(torch.eye(8)[:1])}
+    gold = [pair.alignment for pair in pairs]
+    error = alignment_error_rate([links(weights) for weights in scores[-1].softmax(-1)], gold)
+    return {"seed": seed, "at": at, "aer": round(error, 4)} | {name: rounded(row, 4) for name, row in found.items()}
 
 
 def processor():
@@ -157,12 +195,13 @@ def main():
     result = {
         "command": "python experiments/translators.py",
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "attnlib": __version__},
-        "processor": processor(),
+        "processor": before.get("processor", processor()),
         "seed": 0,
         "weights": "8 bits: signed bytes times a scale a table, base64; scores of the short one in 16 bits",
         "settings": {"hidden": HIDDEN, "steps": STEPS, "batch": BATCH, "rate": RATE, "warm_up": WARM_UP, "judged": JUDGED},
         "runs": before.get("runs", []),
         "short": before.get("short"),
+        "others": before.get("others", []),
     }
     for score in SCORES:
         if all(done["score"] != score for done in result["runs"]):
@@ -171,6 +210,9 @@ def main():
             print({key: result["runs"][-1][key] for key in ("score", "exact", "measured", "cpu_seconds")}, file=sys.stderr)
     if result["short"] is None:
         result["short"] = short()
+        RESULTS.write_text(json.dumps(result) + "\n", encoding="utf-8")
+    for seed in range(len(result["others"]) + 1, OTHERS + 1):
+        result["others"].append(another(seed))
         RESULTS.write_text(json.dumps(result) + "\n", encoding="utf-8")
 
 

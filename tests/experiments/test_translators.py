@@ -21,6 +21,8 @@ def test_the_record_is_complete_and_what_the_script_asks_for():
     assert tuple(RUNS) == script.SCORES
     assert script.SHORT.items() <= RECORD["short"].items()
     assert RECORD["short"]["at"] == [*range(0, script.STEPS + 1, script.SHORT["every"])]
+    assert [one["seed"] for one in RECORD["others"]] == [*range(1, script.OTHERS + 1)]
+    assert all(one["at"] == RECORD["short"]["at"] for one in RECORD["others"])
     for score, run in RUNS.items():
         assert len(run["early"]) == script.EARLY
         assert [row[0] for row in run["history"]] == ([] if score == "none" else [0, 10, *range(25, script.STEPS + 1, 25)])
@@ -47,6 +49,9 @@ def test_first_steps_come_out_again(unchecked, monkeypatch):
     assert found["scores"]["shape"] == [1, *record["shape"][1:]]
     assert found["pairs"] == RECORD["short"]["pairs"]
     torch.testing.assert_close(unpacked(found["scores"])[0], unpacked(record)[0], atol=record["scale"], rtol=0)
+    other, record = script.another(2, until=0), RECORD["others"][1]
+    for name in ("spread", "participation", "gaussian", "one"):
+        assert other[name] == pytest.approx(record[name][:1], rel=1e-3)
 
 
 @pytest.mark.whole
