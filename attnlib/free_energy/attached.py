@@ -26,7 +26,7 @@ def stepped(J: Tensor, h: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         at = resolved(J, h, z)
         z = z - uphill(at.hessian(), at.gradient())
     at = resolved(J, h, z)
-    return z, at.means, at.chi
+    return z, at.chi @ h, at.chi
 
 
 class _Saddle(torch.autograd.Function):

@@ -38,9 +38,8 @@ def _downhill(hessian: Tensor, gradient: Tensor, plain: Tensor) -> tuple[Tensor,
     """The step to try, and its slope. It is Newton's, for an equation that is nearer to a linear one where a spin is too short.
 
     There, far from the border, the length falls like ``1/z``, and the step for ``length = 1`` would go too far, the further the
-    worse. The step for ``1/length = 1`` would not. It has the gradient times the length on its right side. Where the lengths
-    differ so much that this does not go downhill, Newton's own step does. So it does where ``plain`` says so, along a border
-    that cuts most of each step off: Newton's own turns with the border.
+    worse. The step for ``1/length = 1`` would not. It has the gradient times the length on its right side. Where lengths differ
+    so much that this does not go downhill, Newton's own does, and takes its place; or where ``plain`` asks for it, at a border.
     """
     lengths = 1 - 2 * gradient
     columns = torch.stack([gradient * lengths.clamp(max=1), gradient], -1)

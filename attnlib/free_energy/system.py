@@ -33,13 +33,12 @@ class Spins:
 
 @dataclass(frozen=True)
 class Resolved:
-    """One factorisation of V: whether V is positive definite ``[*batch]``, ``chi = V^-1``, the means ``m = chi h``, their
-    overlaps ``m m^T / d``, and the potential.
+    """One factorisation of V: whether V is positive definite ``[*batch]``, ``chi = V^-1``, the overlaps ``m m^T / d`` of the
+    means ``m = chi h``, and the potential.
     """
 
     inside: Tensor
     chi: Tensor
-    means: Tensor
     overlaps: Tensor
     potential: Tensor
 
@@ -116,10 +115,10 @@ def factorised(V: Tensor, h: Tensor, z: Tensor) -> Resolved:
         eye = torch.eye(V.shape[-1], dtype=V.dtype, device=V.device)
         factor = torch.where(inside[..., None, None], factor, eye)
     chi = inverse_of(factor)
-    means = chi @ h
-    energy = _product(means, 2 * h - V @ means)
-    potential = (z.sum(-1) + energy / h.shape[-1]) / 2 - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    return Resolved(inside, chi, means, overlaps_of(means), potential)
+    m = chi @ h
+    energy = _product(m, 2 * h - V @ m) / h.shape[-1]
+    potential = (z.sum(-1) + energy) / 2 - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    return Resolved(inside, chi, overlaps_of(m), potential)
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
