@@ -24,7 +24,7 @@ from attnlib.free_energy import (
     spherical_point,
     vector_spin_free_energy,
 )
-from attnlib.mean_field import Prior, Spherical, adaptive_tap, flat_couplings
+from attnlib.mean_field import Prior, Spherical, adaptive_tap, flat_couplings, sherrington_kirkpatrick
 
 # The potential
 
@@ -182,6 +182,18 @@ def test_cold_spins_in_fields_of_few_directions_stand_as_in_their_ground_state()
             s[:, i] = 4 * torch.nn.functional.normalize((J[:, i, :, None] * s).sum(1) + h[:, i], dim=-1)
     close(found.m[:4, :, :2], s[:4, :, :2], atol=1e-3)
     close(found.m[4:, :, 0], s[4:, :, 0], atol=1e-3)  # turned about the one field they stand as well
+
+
+@pytest.mark.double
+@pytest.mark.parametrize(("n", "beta"), [(12, 316.0), (6, 1e6)])
+def test_cold_systems_with_one_field_converge_all(n, beta):
+    """Where steps along the border are cut again and again, and where rounding, with all signs, leaves more than its sum."""
+    J = sherrington_kirkpatrick(n, 60, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    h = torch.zeros(60, n, 16, dtype=torch.float64)
+    h[:, 0, 0] = 4.0
+    found = saddle_point(J, h, beta=beta)
+    assert found.converged.all()
+    assert found.iterations.max() < 150
 
 
 @pytest.mark.double
