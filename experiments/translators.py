@@ -176,7 +176,8 @@ def another(seed, until=STEPS):
     found |= {"gaussian": alike(drawn), "one": alike(torch.eye(8)[:1])}
     gold = [pair.alignment for pair in pairs]
     error = alignment_error_rate([links(weights) for weights in scores[-1].softmax(-1)], gold)
-    return {"seed": seed, "at": at, "aer": round(error, 4)} | {name: rounded(row, 4) for name, row in found.items()}
+    found = {name: rounded(row, 4) for name, row in found.items()}
+    return {"seed": seed, "processor": processor(), "at": at, "aer": round(error, 4)} | found
 
 
 def processor():
