@@ -117,11 +117,19 @@ def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float], task
     if axis == "longer":
         conditions, steps = PILOTS[task][1], 2 * steps
     if axis == "seconds":
-        known = f"{task}: {name}" in timing and SECONDS[task] in conditions
-        conditions, share = [SECONDS[task]] if known else [], 2 * timing.get(f"{task}: softmax", 0.0)
-        steps = max(100, min(4 * steps, round(steps * share / timing[f"{task}: {name}"], -2))) if known else steps
-    jobs = [job for condition in conditions for job in _next(have, task, name, condition, int(steps))]
+        conditions, steps = ([SECONDS[task]], bought(timing)[task][name]) if name in bought(timing)[task] else ([], 0)
+    jobs = [job for condition in conditions for job in _next(have, task, name, condition, steps)]
     return [job for job in jobs if key_of(job) not in have]
+
+
+def bought(timing: dict[str, float]) -> dict[str, dict[str, int]]:
+    """How many steps twice the time of softmax buys, by task and contestant: at most four times as many, at least a hundred."""
+    found: dict[str, dict[str, int]] = {task: {} for task in STEPS}
+    for task, name in places("seconds"):
+        if f"{task}: {name}" in timing and SECONDS[task] in contestants.conditions(task, name):
+            steps = round(STEPS[task] * 2 * timing[f"{task}: softmax"] / timing[f"{task}: {name}"], -2)
+            found[task][name] = int(max(100, min(4 * STEPS[task], steps)))
+    return found
 
 
 def _next(have: dict[str, dict[str, Any]], task: str, name: str, condition: list[float], steps: int) -> list[dict]:
@@ -234,6 +242,7 @@ def main(arguments: list[str] | None = None) -> None:
 def gather(options: Any, arguments: list[str] | None, timing: dict[str, float]) -> None:
     """Write all runs as one record."""
     settings = {"steps": STEPS, "batch": BATCH, "test": TEST, "search": SEARCH, "seeds": FRESH_SEEDS, "ladder": LADDER}
+    settings |= {"seconds": {"conditions": SECONDS, "steps": bought(timing)}}
     head = records.head("collectives", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
     result = head | {"settings": settings | {"sizes": contestants.SIZES}, "timing": timing, "runs": known(options.runs)}
     records.write(result, options.output or (None if options.quick else RESULTS))

@@ -15,7 +15,14 @@ def run(name, condition, seed, score, *, task="denoising", stage="final", steps=
 
 
 RAW = {
-    "settings": {"seeds": [11, 12], "steps": {"denoising": 7, "markov": 3}},
+    "settings": {
+        "seeds": [11, 12],
+        "steps": {"denoising": 7, "markov": 3},
+        "seconds": {
+            "conditions": {"denoising": [16, 2.0], "markov": None},
+            "steps": {"denoising": {"softmax": 14, "energy": 7}},
+        },
+    },
     "runs": [
         run("softmax", [16, 1.0], 12, 0.25, after={"Bayes": 0.2, "heads": [{"U": [1.0, 2.0]}]}),
         run("softmax", [16, 1.0], 11, 0.5, after={"Bayes": 0.1, "heads": [{"U": [3.0, 4.0]}]}),
@@ -42,6 +49,16 @@ def test_seeds_come_in_the_order_of_the_settings_and_nothing_else_comes():
     assert RUNS.conditions("nobody") == ()
     assert RUNS.score("softmax", [16, 1.0]).tolist() == [0.5, 0.25]
     assert RUNS.score("softmax", (16, 1)).tolist() == [0.5, 0.25]
+
+
+def test_races_of_other_lengths_have_their_own_runs_only():
+    longer, seconds = (CollectiveRuns(RAW, "denoising", race) for race in ("longer", "seconds"))
+    assert longer.names == seconds.names == ("softmax",)  # energy has seven steps under another condition
+    assert longer.score("softmax", [16, 2.0]).tolist() == seconds.score("softmax", [16, 2.0]).tolist() == [9.0, 9.0]
+    with pytest.raises(ValueError, match="no contestant"):
+        CollectiveRuns(RAW, "markov", "seconds")
+    with pytest.raises(ValueError, match="race"):
+        CollectiveRuns(RAW, "denoising", "hours")
 
 
 def test_means_and_what_one_loses_to_another_seed_by_seed():

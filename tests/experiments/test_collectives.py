@@ -121,6 +121,7 @@ def test_equal_seconds_are_twice_those_of_softmax(monkeypatch):
     asked = {place: collectives.wanted([], "seconds", timing, *place) for place in collectives.places("seconds")}
     steps = {place: jobs[0]["steps"] for place, jobs in asked.items() if jobs}
     assert steps == {("spins", "softmax"): 2000, ("spins", "vector-spins"): 500, ("spins", "pool"): 4000}
+    assert collectives.bought(timing)["spins"] == {name: count for (_, name), count in steps.items()}
     assert all(one["condition"] == [1.0] for jobs in asked.values() for one in jobs)
 
 

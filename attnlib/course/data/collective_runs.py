@@ -2,13 +2,14 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnlib._core.checks import check_choice
 from attnlib.course.data._paths import at
 from attnlib.course.data.seeds import Estimate, over_runs
 
@@ -19,8 +20,9 @@ class CollectiveRuns:
     """The final runs of one task in ``recorded("collectives")``: every contestant from the same fresh seeds.
 
     A condition is a number, or some in a list, as the record has them; None where a task has only one. The
-    score of a run that has broken down is NaN. Raises ValueError for a record without such runs; the methods do for a
-    contestant, a condition or a measurement that is not there.
+    score of a run that has broken down is NaN. ``race`` says how long all were trained: for as many ``"steps"``, for
+    ``"longer"``, twice as many, or for as many ``"seconds"``, twice those of softmax. Raises ValueError for another
+    race or a record without such runs; the methods do for a contestant, a condition or a measurement that is not there.
 
     >>> one = {"task": "hops", "name": "softmax", "condition": [2], "stage": "final", "steps": 9, "score": 0.5, "seed": 11}
     >>> record = {"settings": {"seeds": [11, 12], "steps": {"hops": 9}}, "runs": [one, one | {"seed": 12, "score": 0.7}]}
@@ -28,14 +30,15 @@ class CollectiveRuns:
     tensor([0.5000, 0.7000], dtype=torch.float64)
     """
 
-    def __init__(self, record: Mapping[str, Any], task: str) -> None:
+    def __init__(self, record: Mapping[str, Any], task: str, race: str = "steps") -> None:
+        check_choice("race", race, ("steps", "longer", "seconds"))
         seeds = record.get("settings", {}).get("seeds")
         if not seeds or not isinstance(record.get("runs"), list):
             raise ValueError("record has no runs of fresh seeds; expected one such as recorded('collectives')")
-        length, self.seeds = record["settings"]["steps"].get(task), tuple(seeds)
+        self.seeds, belongs = tuple(seeds), _entry(record["settings"], task, race)
         found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
         for run in record["runs"]:
-            if run["task"] == task and run["stage"] == "final" and run["steps"] == length:
+            if run["task"] == task and run["stage"] == "final" and belongs(run):
                 found.setdefault((run["name"], json.dumps(run["condition"])), {})[run["seed"]] = run
         self._runs = {key: [by[seed] for seed in self.seeds] for key, by in found.items() if set(by) >= set(self.seeds)}
         if not self._runs:
@@ -85,3 +88,13 @@ class CollectiveRuns:
         names = ", ".join(map(repr, self.names))
         expected = f"a condition among {', '.join(map(str, here))}" if here else f"a name among {names}"
         raise ValueError(f"there are no runs of {name!r} under {asked} with all seeds; expected {expected}")
+
+
+def _entry(settings: Mapping[str, Any], task: str, race: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a run belongs to a race."""
+    if race == "seconds":
+        known = settings.get("seconds", {"conditions": {}, "steps": {}})
+        condition, bought = known["conditions"].get(task), known["steps"].get(task, {})
+        return lambda run: run["condition"] == condition and run["steps"] == bought.get(run["name"])
+    length = settings["steps"].get(task, 0) * (2 if race == "longer" else 1)
+    return lambda run: run["steps"] == length
