@@ -52,7 +52,7 @@ AXES = ("spins", "denoising", "hops", "markov", "longer", "seconds")
 SECONDS = {"spins": [1.0], "denoising": [16, 1.0], "hops": [2], "markov": None}
 """Under which condition a task is also raced for equal seconds."""
 PILOTS = {
-    "spins": (("softmax", "linear", "softmax, 4 tied steps", "vector-spins-softmax"), [[1.0]]),
+    "spins": (("softmax", "linear", "softmax, 4 tied steps", "vector-spins-softmax", "softmax, 2 tied steps"), [[1.0]]),
     "denoising": (("softmax", "energy-half-steps", "energy, 4 steps"), [[16, 1.0]]),
     "hops": (("softmax", "walker, 2 steps", "softmax, 2 blocks"), [[2]]),
     "markov": (("softmax, 2 blocks", "softmax"), [[]]),
