@@ -77,6 +77,7 @@ SPINS = {
     "bare, exact": Kind("bare", {"onsager": "exact"}, form="bare", conditions=[[0.01], [1.0]], block={"feed_forward": 0}),
     **{name: Kind(name, conditions=ENDS) for name in ("energy-wide", "energy-half-steps-wide")},
     "boltzmann": Kind("boltzmann", conditions=[[0.1], [1.0]]),
+    "softmax, one head": Kind(conditions=[[0.1], [1.0]], block={"heads": 1}),
     "softmax, contents shuffled": Kind(form="shuffled", conditions=[[0.3], [1.0]]),
     "softmax, norm before": Kind(conditions=ONE, block={"norm": "before"}),
     "softmax, norm after": Kind(conditions=ONE, block={"norm": "after"}),
