@@ -5,6 +5,7 @@ right answers and losses within what two processors differ by, not digits.
 """
 
 import associative_capacity
+import collectives
 import digit_verdicts
 import digits
 import energy_attention
@@ -163,6 +164,28 @@ def test_a_memory_network_from_another_seed():
     wanted = next(run for run in recorded("memory_networks")["seeds"] if run["seed"] == 1 and run["hops"] == 1)
     network, _ = memory_networks.trained(asked(wanted, "hops", "told", "keep"), seed=1)
     torch.testing.assert_close(memory_networks.judged(network)["right"], wanted["right"], atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "condition"),
+    [
+        ("spins", "softmax", [1.0]),
+        ("spins", "linear", [0.01]),
+        ("denoising", "softmax, no residual", [16, 1.0]),
+        ("hops", "walker, 2 steps", [2]),
+        ("markov", "softmax", []),
+    ],
+)
+def test_collectives(task, name, condition):
+    asked = {"task": task, "name": name, "condition": condition, "stage": "final", "steps": collectives.STEPS[task]}
+    recorded_runs = [run for run in recorded("collectives")["runs"] if asked.items() <= run.items()]
+    assert len(recorded_runs) == len(collectives.FRESH_SEEDS)
+    run = recorded_runs[0]
+    again = collectives.run({key: run[key] for key in collectives.KEYS})
+    assert again["numbers"] == run["numbers"]
+    assert again["succeeded"] == run["succeeded"]
+    assert again["score"] == pytest.approx(run["score"], rel=0.1)
+    assert again["after"]["as it is"] == pytest.approx(run["after"]["as it is"], rel=0.1)
 
 
 def test_walkers():
