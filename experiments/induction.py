@@ -9,7 +9,11 @@ the present one (Bayes). Energy attention is trained for its first steps only, o
 
 Of softmax's heads, when they are trained: the weight on the place before, and where a query comes to rest, by
 ``attnlib.hopfield.find_fixed_points``, if it attends again and again among the keys that it sees: ``sharing``, which share of
-these keys have more than half of the largest weight there, and ``single``, how often that is one key.
+these keys have more than half of the largest weight there, and ``single``, how often that is one key. And, as means over
+queries that see ten keys or more: ``spread``, that of the scores over sqrt(2 ln m), for m keys; ``Y2``, and ``law``, what the
+random energy model gives at the spread of each query; ``match``, the weight on what followed the present state before; ``U``,
+the thermometer of the weights summed by state, the right one being the state that follows. ``ideal`` is the thermometer of
+a head that weighs what followed alike, and ``said`` that of what the network says.
 
 The file is written after every network. Where it is already there, with the same settings, only what is missing is trained.
 """
@@ -29,6 +33,9 @@ from walkers import RESULTS
 
 from attnlib.course.data.markov import MarkovChains, markov_chains, markov_guesses
 from attnlib.hopfield import find_fixed_points
+from attnlib.softmax import relative_spread
+from attnlib.transformer import thermometer
+from attnlib.transformer.energy_law import participation_law
 from attnlib.transformer.training import FRESH, train_one
 
 TITLE = "Two blocks on Markov chains, step by step, and where their heads come to rest"
@@ -43,9 +50,11 @@ SETTINGS: dict[str, Any] = {
     "every": [[10, 400], [50, 800], [400, 4000]],
     "first": 800,
     "rest": [32, [20, 41, 62]],
+    "keys": 10,
 }
 """``every``: how far apart looks are, up to which step; ``first``: how far energy attention is trained; ``rest``: of how many
-chains, and at which places, queries are brought to rest."""
+chains, and at which places, queries are brought to rest; ``keys``: how many a query must see for spreads and thermometers to
+be read."""
 
 QUICK = SETTINGS | {"seeds": [11], "steps": 6, "chains": 4, "every": [[2, 6]], "first": 4, "rest": [1, [5, 20]]}
 
@@ -99,6 +108,44 @@ def rests(model: nn.Module, chains: MarkovChains, places: list[int]) -> list[lis
     return found
 
 
+def readings(model: nn.Module, chains: MarkovChains, least: int) -> dict[str, Any]:
+    """Of each block and head: spread, Y2 and its law, match and thermometer; and the thermometer of what is said."""
+    states = chains.states[:, :-1]
+    count = torch.arange(1, states.shape[1] + 1)
+    sees = count >= least
+    # what followed the present state before stands behind it: [chains, queries, keys]
+    followed = F.pad(states[:, :, None] == states[:, None, :-1], (1, 0)) & (count[:, None] >= count)
+    shares = followed.double() / followed.sum(-1, keepdim=True).clamp(min=1)
+    known = sees & followed.any(-1)
+
+    def u(chances: Tensor, which: Tensor) -> float:  # of [chains, queries, states]
+        return float(thermometer(chances[which], chains.next[which]).ratio)
+
+    with torch.no_grad():
+        said = model(states_of(chains)).double().softmax(-1)
+        found: dict[str, Any] = {"said": u(said, sees.expand_as(states)), "heads": []}
+        found["ideal"] = u(_by_state(shares, states), known)
+        for mixer in mixers(model):
+            with seen(mixer) as looked:
+                model(states_of(chains))
+            weights, scores = looked[0].weights.double(), looked[0].scores.double()[..., sees, :]
+            causal = (count[:, None] >= count)[sees]
+            spread = relative_spread(scores, beta=mixer.beta, mask=causal)
+            keys = count[sees].expand(spread.shape)
+            law = participation_law(spread * (2 * keys.double().log()).sqrt(), keys)
+            read = {"spread": spread, "Y2": weights[..., sees, :].square().sum(-1), "law": law}
+            means = {name: value.mean((0, 2)) for name, value in read.items()}
+            means["match"] = torch.stack([(p * followed).sum(-1)[known].mean() for p in weights.unbind(1)])
+            means["U"] = torch.tensor([u(_by_state(p, states), known) for p in weights.unbind(1)])
+            found["heads"].append([{name: float(value[h]) for name, value in means.items()} for h in range(mixer.heads)])
+    return found
+
+
+def _by_state(weights: Tensor, states: Tensor) -> Tensor:
+    """Weights ``[chains, queries, keys]`` summed over keys of the same state, ``[chains, queries, states]``."""
+    return weights @ F.one_hot(states, STATES).to(weights)
+
+
 def run(name: str, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Train one network, and look at it on the way and at the end."""
     torch.set_num_threads(1)
@@ -122,7 +169,9 @@ def run(name: str, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
         return records.rounded(found)
     few, places = settings["rest"]
     some = MarkovChains(chains.states[:few], chains.law[:few])
-    return records.rounded(found | {"score": trained.score, "rests": rests(trained.model.eval(), some, places)})
+    network = trained.model.eval()
+    found |= {"rests": rests(network, some, places), "read": readings(network, chains, settings["keys"])}
+    return records.rounded(found | {"score": trained.score})
 
 
 def main(arguments: list[str] | None = None) -> None:

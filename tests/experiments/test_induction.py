@@ -1,6 +1,9 @@
 """The course of an induction: the record is complete and can be made again, distances and places of rest are what they say."""
 
+import itertools
 import json
+import math
+import statistics
 
 import collective_contestants as contestants
 import induction
@@ -85,3 +88,45 @@ def test_it_goes_on_where_it_stopped(tmp_path, unchecked, monkeypatch):
     monkeypatch.setattr(induction, "run", None)
     induction.main(["--quick", "--output", str(target)])
     assert json.loads(target.read_text(encoding="utf-8")) == first
+
+
+def test_readings_are_those_of_each_query_by_hand():
+    torch.manual_seed(1)
+    model, chains = Markov([], "tokens").model(contestants.made("markov", "softmax, 2 blocks")).eval(), few(2)
+    read, states = induction.readings(model, chains, 10), chains.states[:, :-1].tolist()
+    mixer = mixers(model)[0]
+    with torch.no_grad():
+        x = model.stack.blocks[0].mixer_norm(model.prepared(induction.states_of(chains))[0])
+        seen = mixer.explain(x)
+    for head in range(4):
+        spreads, sure, match, agree, right = [], [], [], [], []
+        for chain, place in itertools.product(range(2), range(9, 63)):
+            p = seen.weights[chain, head, place, : place + 1].double()
+            s = float(mixer.beta) * seen.scores[chain, head, place, : place + 1].double()
+            spreads.append(float(s.std(correction=0)) / math.sqrt(2 * math.log(place + 1)))
+            sure.append(float(p.square().sum()))
+            behind = [j for j in range(1, place + 1) if states[chain][j - 1] == states[chain][place]]
+            if behind:
+                match.append(float(p[behind].sum()))
+                by = [float(p[[j for j in range(place + 1) if states[chain][j] == k]].sum()) for k in range(3)]
+                agree.append(sum(b * b for b in by))
+                right.append(by[chains.states[chain, place + 1]])
+        one = read["heads"][0][head]
+        assert one["spread"] == pytest.approx(statistics.mean(spreads), abs=1e-6)
+        assert one["Y2"] == pytest.approx(statistics.mean(sure), abs=1e-6)
+        assert one["match"] == pytest.approx(statistics.mean(match), abs=1e-6)
+        assert one["U"] == pytest.approx(statistics.mean(agree) / statistics.mean(right), abs=1e-6)
+
+
+def test_a_guess_by_pairs_is_a_posterior_and_counts_alone_are_too_sure():
+    """Of 3,000 chains: what is said by Bayes reads one; what followed before, alike, is above one by the mean of 1/n."""
+    chains = few(3000)
+    model = Says(markov_guesses(chains)["bigram"])
+    model.eval()
+    read = induction.readings(model, chains, 10)
+    assert read["said"] == pytest.approx(1, abs=0.01)
+    states = chains.states[:, :-1]
+    pairs = [(c, t) for c in range(300) for t in range(9, 63)]
+    one_over = [1 / n for c, t in pairs if (n := int((states[c, :t] == states[c, t]).sum()))]
+    assert read["ideal"] == pytest.approx(1 + statistics.mean(one_over), abs=0.02)
+    assert read["heads"] == []
