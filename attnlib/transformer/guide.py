@@ -70,7 +70,7 @@ READINGS = (
         "What a head writes of what it reads: the same again (store), its negative (erase), something else (walk). "
         "They are a trace; positive and negative eigenvalues that cancel count as a walk.",
         f"Walk above 0.9, store and erase {_from(BOTH['store'])}; eigenvalues lie on all sides of zero.",
-        "Look at the eigenvalues of the head. Then take its positive or its negative part out.",
+        "Look at its eigenvalues (in Python, of a row of heads). Then take its positive or its negative part out.",
     ),
     Reading(
         ("first_token",),
