@@ -2,14 +2,15 @@
 
     python experiments/mapping_of_steps.py --weights FOLDER [--quick] [--output FILE]
 
-FOLDER is what ``specimens.py`` was given. On the strings of ``rest`` in ``examinations.py``, whose ``mapping`` is the best head so
-far and cannot fall, for each tied network, steps counted from 1:
+FOLDER is what ``specimens.py`` was given. On the strings of ``rest`` in ``examinations.py``, whose ``mapping`` is the best head
+so far and cannot fall, for each tied network, steps counted from 1:
 
 - ``mapper``: the share of rows in which the mapper of ``examinations.py``, one head, is right at each step;
 - ``best``: that of the best head at each step, and ``head``, which one, counted from 1;
 - ``loss`` after each step.
 
-The file is written after each network. What was predicted stands in ``predictions.md``, under "Mapping while the block goes on".
+The file is written after each network; of one that is not tied it says nothing. What was predicted stands in
+``predictions.md``, under "Mapping while the block goes on".
 """
 
 from pathlib import Path
