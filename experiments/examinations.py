@@ -12,7 +12,8 @@ parameters drawn again from its seed) and after it, on strings that nobody has l
 - ``rules``: the loss, the mapper's right rows at that step and those of the best head, when the mapper, or every head, weighs
   by another rule, at all steps; the loss when each head in turn has its form made symmetric, antisymmetric or transposed, and
   when it says its mean (``silent``), at all steps; and the loss when places are shuffled (``places``);
-- ``rest``, of tied blocks: change of a step and loss up to 300 steps, the exponent, and what two solvers find;
+- ``rest``, of tied blocks: change of a step and loss up to 300 steps, the exponent, and what two solvers find (``mapping``
+  is the best head so far; ``mapping_of_steps.py`` has each step);
 - ``origins``: cosine between a token of the product and the token that it comes from, step by step: of ``all``, of those that
   are ``hidden`` (what they come from may be, too), and where both are ``shown``. A causal network is shown all.
 

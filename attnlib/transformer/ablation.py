@@ -1,6 +1,6 @@
 """What a head is worth: the loss where it says its mean to every token, instead of what it reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -13,13 +13,17 @@ Loss = Callable[[Tensor], Tensor]
 
 
 @contextmanager
-def replaced(mixer: Mixer, head: int, mean: Tensor) -> Iterator[None]:
-    """Within the block one head of the mixer, counted from 0, returns the same ``[d]`` for every query."""
+def replaced(mixer: Mixer, heads: Sequence[int], means: Tensor) -> Iterator[None]:
+    """Within the block one head of the mixer says the same to every query, another one in each part of the batch.
+
+    ``heads``: those heads, counted from 0. ``means [len(heads), d]``: what they say. The batch has a part for each of them.
+    """
     before = mixer.mix
 
-    def mix(heads: Heads) -> Tensor:
-        mixed = before(heads).clone()
-        mixed[..., head, :, :] = mean.to(mixed)
+    def mix(given: Heads) -> Tensor:
+        mixed = before(given).clone()
+        for part, head, mean in zip(mixed.chunk(len(heads)), heads, means, strict=True):
+            part[..., head, :, :] = mean.to(mixed)
         return mixed
 
     kept = mixer.__dict__.get("mix")

@@ -63,7 +63,8 @@ def examine(
             the mean cross entropy. By default the next token where all heads are causal, else there is no loss.
         loss: a function of the logits in its place, which returns one number.
         noises: sizes of noise, each at least 0, for a tied stack: a row for each. Default: none, since it takes long.
-        ablate: measure what ablations cost, where there is a loss: a call of half the model for each head and step.
+        ablate: measure what ablations cost, where there is a loss: half the model for each head and step, several heads of
+            short texts in one call.
         progress: show a bar, where tqdm is installed.
 
     Returns:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from attnlib.transformer.examination import Examination, Rows
+from attnlib.transformer.guide import readings
 from attnlib.transformer.pictures import Instrument, alternative, map_of, measured, noises_of, states_of
 
 STYLE = """
@@ -17,6 +18,9 @@ h1, h2 { line-height: 1.2; }
 figure { margin: 0; }
 figure img { width: 100%; height: auto; background: #ffffff; border: 1px solid var(--line); box-sizing: border-box; }
 figcaption, caption { font-size: .9rem; text-align: left; padding: .3rem 0; }
+dt { font-weight: 600; margin-top: .8rem; }
+dd { margin: 0 0 0 1rem; max-width: 44rem; }
+dd p { margin: .2rem 0; }
 .wide { overflow-x: auto; border: 1px solid var(--line); padding: 0 .5rem; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .5rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -69,12 +73,24 @@ def page(found: Examination, title: str = "Examination") -> str:
 <div class="pictures">
 {"".join(pictures)}
 </div>
+<h2>How to read it</h2>
+{guide(found)}
 <h2>Numbers</h2>
 {tables(found)}
 </main>
 </body>
 </html>
 """
+
+
+def guide(found: Examination) -> str:
+    """What each reading says, what random weights give, and what to try, as a list of HTML."""
+    kinds = (("says", "It says"), ("random", "Random weights"), ("then", "Then"))
+    entries = []
+    for one in readings(found):
+        said = "".join(f"<p><b>{head}.</b> {escape(getattr(one, kind))}</p>" for kind, head in kinds)
+        entries.append(f"<dt>{escape(one.title)}</dt>\n<dd>{said}</dd>\n")
+    return f"<dl>\n{''.join(entries)}</dl>"
 
 
 def _summary(found: Examination) -> str:

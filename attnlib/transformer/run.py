@@ -14,6 +14,9 @@ from attnlib.transformer.norms import listening, read_norms
 from attnlib.transformer.reading import Look, look
 from attnlib.transformer.stack import Stack
 
+TOGETHER = 2048
+"""So many tokens go through the blocks at once where heads are silenced, or one batch."""
+
 
 @dataclass
 class Run:
@@ -49,8 +52,11 @@ class Run:
         self.whole = self._end(self.states[-1])
 
     def step(self, x: Tensor, step: int) -> Tensor:
-        """What one step, counted from 0, makes of states."""
-        return self.stack.step(x, step, mask=self.real.unsqueeze(-2) if self.masked else None)
+        """What one step, counted from 0, makes of states; of several copies of the batch, one after another, as well."""
+        if not self.masked:
+            return self.stack.step(x, step)
+        copies = len(x) // len(self.real)
+        return self.stack.step(x, step, mask=self.real.repeat(copies, 1).unsqueeze(-2))
 
     def _look(self, step: int) -> None:
         """Take a step, and look at its mixer and its norms, with what they were given while they worked."""
@@ -76,15 +82,21 @@ class Run:
             self.looks += [] if seen is None else [seen]
 
     def ablations(self, seen: Look) -> list[float | None]:
-        """What the loss gains where each head in turn says its mean, at this step alone."""
+        """What the loss gains where each head in turn says its mean, at this step alone; several at once where texts are short.
+
+        The states before the step are those of the whole run. Copies of the batch go on from there, a head silent in each.
+        """
         found: list[float | None] = []
-        for head, mean in enumerate(seen.means):
-            with replaced(seen.mixer, head, mean):
-                x = self.step(self.states[seen.step - 1], seen.step - 1)
+        state, together = self.states[seen.step - 1], max(1, TOGETHER // self.real.numel())
+        for first in range(0, len(seen.means), together):
+            heads = range(first, min(first + together, len(seen.means)))
+            with replaced(seen.mixer, heads, seen.means[first : heads.stop]):
+                x = self.step(state.repeat(len(heads), 1, 1), seen.step - 1)
             for later in range(seen.step, self.stack.steps):
                 x = self.step(x, later)
-            without = self._end(x)
-            found.append(None if without is None or self.whole is None else without - self.whole)
+            for part in x.chunk(len(heads)):
+                without = self._end(part)
+                found.append(None if without is None or self.whole is None else without - self.whole)
         return found
 
     def _end(self, x: Tensor) -> float | None:

@@ -24,6 +24,7 @@ from attnlib.transformer import (
     films_under_noise,
     nearby_starts,
     partners,
+    run,
     symmetric_share,
     thermometer,
     value_kinds,
@@ -139,6 +140,39 @@ def test_ablation_is_what_changed_weights_cost(norm):
                 mixer.to_out.bias += mixer.to_out.weight[:, columns] @ mean
                 mixer.to_out.weight[:, columns] = 0
             close(exactly(next(rows).ablation), loss(other) - loss(made))
+
+
+@pytest.mark.parametrize("together", [12, 60])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("how", ["as they are", "padding", "own loss"])
+def test_heads_are_silenced_at_once_as_one_by_one(monkeypatch, together, tied, how):
+    """One head, all three, and two and one that is left over, in copies of the batch; the last is as costly as the first."""
+    made = model(causal=True, tied=tied)
+    made.stack.blocks[0].mixer = SoftmaxAttention(8, heads=3, head_dim=2, causal=True)
+    more = {"mask": torch.tensor([[True] * 6, [True] * 4 + [False] * 2])} if how == "padding" else {}
+    more |= {"loss": lambda logits: logits.square().mean()} if how == "own loss" else {}
+    sizes = []
+    monkeypatch.setattr(run, "TOGETHER", 1)
+    alone = examine(made, TOKENS[None], **{name: m[None] if name == "mask" else m for name, m in more.items()})
+    monkeypatch.setattr(run, "TOGETHER", together)
+    hook = made.stack.blocks[0].mixer.register_forward_pre_hook(lambda _, given: sizes.append(len(given[0])))
+    found = examine(made, TOKENS, **more)
+    hook.remove()
+    assert max(sizes) == (2 if together == 12 else 6)
+    costs = torch.stack([exactly(*(row.ablation for row in one.heads)) for one in (alone, found)])
+    torch.testing.assert_close(costs[0], costs[1], atol=1e-12, rtol=0)
+    assert costs[0].unique().numel() == costs[0].numel()
+
+
+def test_what_follows_a_silenced_head_may_be_solved(monkeypatch):
+    """A block with an iterative solver ends where it ended for one head alone."""
+    made = model(steps=2)
+    made.stack.blocks[1].mixer = registered_mixer("mean-field-naive", 8, tokens=6)
+    costs = []
+    for together in (1, 2048):
+        monkeypatch.setattr(run, "TOGETHER", together)
+        costs.append(exactly(*(row.ablation for row in examine(made, TOKENS, targets=TOKENS).heads)))
+    torch.testing.assert_close(*costs, atol=1e-9, rtol=0)
 
 
 @pytest.mark.slow
