@@ -49,7 +49,7 @@ def test_the_committed_record_is_complete_and_begins_with_the_runs_of_the_other(
     others = [
         run
         for run in recorded("collectives")["runs"]
-        if (run["task"], run["name"], run["condition"]) == ("denoising", "softmax", [16, 1.0])
+        if (run["task"], run["name"], run["condition"], run["steps"]) == ("denoising", "softmax", [16, 1.0], 4000)
     ]
     for run in (run for run in others if run["stage"] == "final"):
         (row,) = [row for row in record["runs"] if (row["steps"], row["rate"], row["seed"]) == (4000, run["rate"], run["seed"])]
