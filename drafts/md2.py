@@ -1,0 +1,4 @@
+import json,sys,glob
+nb=json.load(open(glob.glob(f'/work/main/notebooks/{sys.argv[1]}*.ipynb')[0]))
+for c in nb['cells']:
+    if c['id'] in sys.argv[2:]: print('##',c['id']); print(''.join(c['source']))
