@@ -1,7 +1,7 @@
 """When a solver stops, and what it says when it stops short: raised or warned, never silent."""
 
 import warnings
-from typing import Literal
+from typing import Any, Literal
 
 from attnlib._core.checks import check_choice, check_count, check_number
 
@@ -12,6 +12,9 @@ OnFailure = Literal["error", "warn"]
 class ConvergenceError(RuntimeError):
     """A solver stopped short of its tolerance. It carries the ``iterations`` done and the largest ``residual`` left.
 
+    That of :func:`attnlib.solve.fixed_point` has also ``found``, what would have been returned with a warning: who has another
+    method can go on from there.
+
     >>> from attnlib import find_fixed_points
     >>> points = torch.tensor([[1.0], [-1.0]])
     >>> try:
@@ -21,9 +24,9 @@ class ConvergenceError(RuntimeError):
     2 True
     """
 
-    def __init__(self, message: str, *, iterations: int, residual: float) -> None:
+    def __init__(self, message: str, *, iterations: int, residual: float, found: Any = None) -> None:
         super().__init__(message)
-        self.iterations, self.residual = iterations, residual
+        self.iterations, self.residual, self.found = iterations, residual, found
 
 
 class ConvergenceWarning(UserWarning):
@@ -45,8 +48,8 @@ def check_solver(tolerance: float | int | None, max_steps: int, on_failure: OnFa
     return check_number("tolerance", default if tolerance is None else tolerance, above=0), max_steps
 
 
-def report_failure(message: str, *, iterations: int, residual: float, on_failure: OnFailure) -> None:
+def report_failure(message: str, *, iterations: int, residual: float, on_failure: OnFailure, found: Any = None) -> None:
     """Raise a ConvergenceError or warn, as the caller chose: a solver never returns quietly."""
     if on_failure == "error":
-        raise ConvergenceError(message, iterations=iterations, residual=residual)
+        raise ConvergenceError(message, iterations=iterations, residual=residual, found=found)
     warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -3,7 +3,6 @@
 It is longer than 250 lines because every argument is spelled out, and explained where it stands.
 """
 
-import warnings
 from functools import partial
 from typing import Literal, cast
 
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 
 from attnlib._core.autocast import working
 from attnlib._core.checks import Empty, Scalar, check_beta, check_choice, check_count, check_flag, check_number
-from attnlib._core.convergence import ConvergenceError, ConvergenceWarning, OnFailure
+from attnlib._core.convergence import ConvergenceError, OnFailure
 from attnlib._core.numerics import differentiable
 from attnlib._core.systems import apart_by, together_by
 from attnlib._core.values import check_result
@@ -25,7 +24,7 @@ from attnlib.mean_field.gaussian import means
 from attnlib.mean_field.priors import Prior, check_prior
 from attnlib.mean_field.records import MeanFieldRecord
 from attnlib.mean_field.vectors import Gaussian
-from attnlib.solve import Method, fixed_point
+from attnlib.solve import FixedPoint, Method, fixed_point
 
 Onsager = Literal["exact", "none", "neural"]
 """What is taken off a spin's field for its own trace on the others: adaptive TAP's term, nothing, or what a network says."""
@@ -247,12 +246,10 @@ class MeanFieldAttention(Mixer):
         try:
             found = solve(start, method=self.method, on_failure=self.on_failure)
             iterations = found.iterations
-        except ConvergenceError:
-            if self.method != "damped":
+        except ConvergenceError as error:
+            if self.method != "damped" or error.found is None:
                 raise
-            with torch.no_grad(), warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                first = solve(start, on_failure="warn")
+            first = cast("FixedPoint", error.found)
             found = solve(first.solution, method="anderson")  # those that have arrived stay where they are
             iterations = first.iterations + torch.where(first.converged, 0, found.iterations)
         return found.solution[..., : h.shape[-1]], (found.residual, iterations, found.converged)

@@ -63,7 +63,8 @@ def fixed_point(
         scale: what the tolerance is relative to where a state is smaller, one number for each part, broadcast to
             ``[*batch, parts]``, not negative: for who knows how large a solution is, and starts far from a small one.
         on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries
-            iterations and residual; or ``"warn"``, and the best state seen is returned, with ``converged`` False.
+            iterations, residual and, as ``found``, the best states seen; or ``"warn"``, and these are returned, with
+            ``converged`` False.
 
     Returns:
         :class:`FixedPoint`.
@@ -110,6 +111,7 @@ def fixed_point(
             iterations=max_steps,
             residual=found.residual.max().item(),
             on_failure=on_failure,
+            found=found,
         )
     if not (torch.is_grad_enabled() or in_forward_mode()):
         return found

@@ -6,6 +6,7 @@ from helpers import mixers
 from helpers.draw import close, normal
 
 from attnlib.mean_field import Binary, Gaussian, MeanFieldAttention, Spherical, flat_couplings, symmetric_couplings
+from attnlib.mean_field.equations import Equations
 
 
 class TestMeanFieldAttention(mixers.MeanFieldAttentionSuite):
@@ -84,3 +85,23 @@ def test_a_hidden_token_is_as_if_its_site_were_empty(settings):
         alone.couplings[:, :, 0] = 0
     close(module(x, mask=seen)[:, 1:], alone(x)[:, 1:], atol=1e-9)
     assert (module(x)[:, 1:] - alone(x)[:, 1:]).abs().max() > 1e-4
+
+
+@pytest.mark.double
+def test_where_damped_steps_stop_short_andersons_go_on(monkeypatch):
+    """From there, not from the start: each evaluation of the equations counts in ``iterations``, and none is made twice."""
+    asked, image = [], Equations.image
+    monkeypatch.setattr(Equations, "image", lambda self, state: asked.append(state) or image(self, state))
+    torch.manual_seed(0)
+    settings = {"heads": 2, "sites": 5, "prior": Binary(), "onsager": "none", "bound": None, "dtype": torch.float64}
+    short, long = (MeanFieldAttention(6, max_steps=steps, **settings) for steps in (40, 2000))
+    with torch.no_grad():
+        short.couplings.mul_(3)
+        long.load_state_dict(short.state_dict())
+        x = normal(3, 5, 6)
+        found = short.explain(x)
+        assert len(asked) == found.iterations.max() > 40
+        exact = long.explain(x)
+        assert 40 < exact.iterations.max() < 2000  # damped steps alone get there, too
+    assert found.converged.all()
+    close(found.output, exact.output, atol=1e-8)

@@ -225,6 +225,10 @@ def test_failure_is_raised_or_warned_of():
     with pytest.raises(ConvergenceError, match="1 of 2 samples did not converge in 50 steps by damped") as caught:
         fixed_point(lambda z: grows * z, start, max_steps=50)
     assert caught.value.iterations == 50
+    reached = caught.value.found
+    assert reached.converged.tolist() == [True, False]
+    close(reached.solution[1], start[1], atol=0.0)  # from here another method goes on
+    assert fixed_point(lambda z: grows * z, reached.solution, method="anderson").converged.all()
     with pytest.warns(ConvergenceWarning):
         found = fixed_point(lambda z: grows * z, start, max_steps=2000, on_failure="warn")
     assert found.converged.tolist() == [True, False]
