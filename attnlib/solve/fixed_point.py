@@ -63,8 +63,7 @@ def fixed_point(
         scale: what the tolerance is relative to where a state is smaller, one number for each part, broadcast to
             ``[*batch, parts]``, not negative: for who knows how large a solution is, and starts far from a small one.
         on_failure: a sample that does not converge is an ``"error"`` (default), a ``ConvergenceError`` that carries
-            iterations, residual and, as ``found``, the best states seen; or ``"warn"``, and these are returned, with
-            ``converged`` False.
+            iterations, residual and ``found``; or ``"warn"``, and the best state seen is returned, with ``converged`` False.
 
     Returns:
         :class:`FixedPoint`.

@@ -72,8 +72,7 @@ class Iterate:
         for step in range(1 if state.is_meta else self.max_steps):  # without values a step tells the shapes
             error = function(state) - state
             iterations = iterations + ~done
-            left = self._sizes(error)
-            residual = left.amax(-1)
+            residual = (left := self._sizes(error)).amax(-1)
             size = self._sizes(state)
             largest = largest.maximum(size if step else size.maximum(left))
             scale = largest if self.scale is None else self.scale.maximum(size)
