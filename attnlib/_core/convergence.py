@@ -12,7 +12,7 @@ OnFailure = Literal["error", "warn"]
 class ConvergenceError(RuntimeError):
     """A solver stopped short of its tolerance. It carries the ``iterations`` done and the largest ``residual`` left.
 
-    That of :func:`attnlib.solve.fixed_point` has also ``found``, from where another method can go on.
+    That of :func:`attnlib.solve.fixed_point` has also ``found``, the best states seen: another method can go on from there.
 
     >>> from attnlib import find_fixed_points
     >>> points = torch.tensor([[1.0], [-1.0]])
