@@ -150,6 +150,8 @@ def _next(have: dict[str, dict[str, Any]], task: str, name: str, condition: list
         missing = [place for place in (best - 1, best + 1) if 0 <= place < len(LADDER) and place not in tried]
     if missing:
         return [job for place in missing for job in search(place)]
+    if loss(best) == math.inf:  # at each rate a run has broken down, so none is best
+        return []
     return [setting(task, name, condition, "final", LADDER[best], seed, steps) for seed in FRESH_SEEDS]
 
 
