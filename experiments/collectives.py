@@ -139,11 +139,13 @@ def _next(have: dict[str, dict[str, Any]], task: str, name: str, condition: list
     def search(place: int) -> list[dict[str, Any]]:
         return [setting(task, name, condition, "search", LADDER[place], seed, steps) for seed in SEARCH]
 
-    def loss(place: int) -> float:
-        scores = [have[key_of(job)]["score"] for job in search(place)]
-        return math.inf if None in scores else statistics.mean(scores) * (1 if one else -1)
+    def scores(place: int) -> list[float | None]:
+        return [have[key]["score"] for key in map(key_of, search(place)) if key in have]
 
-    tried = [place for place in range(len(LADDER)) if all(key_of(job) in have for job in search(place))]
+    def loss(place: int) -> float:
+        return math.inf if None in scores(place) else statistics.mean(scores(place)) * (1 if one else -1)
+
+    tried = [place for place in range(len(LADDER)) if len(scores(place)) == len(SEARCH) or None in scores(place)]
     missing = [place for place in FIRST if place not in tried]
     if not missing:
         best = min(tried, key=loss)

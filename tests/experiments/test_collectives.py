@@ -115,6 +115,17 @@ def test_the_grid_grows_where_the_best_is_at_its_end_and_then_come_seeds_that_ch
     assert not collectives.wanted(runs, "markov", {}, "markov", "pool")
 
 
+def test_a_rate_at_which_a_run_has_broken_down_is_done_with_and_without_another_nothing_is_best():
+    def then(scores):  # what is wanted after these searches, by rate and seed
+        runs = [fake(job("markov", "pool", [], "search", *key), score) for key, score in scores.items()]
+        return {(one["stage"], one["rate"]) for one in collectives.wanted(runs, "markov", {}, "markov", "pool")}
+
+    failed = {(rate, 0): None for rate in collectives.LADDER}
+    assert then({key: None for key in failed if key[0] in (1e-3, 3e-3, 1e-2, 3e-2)}) == {("search", 3e-4)}
+    assert then(failed) == set()
+    assert then(failed | {(1e-2, seed): 0.9 for seed in collectives.SEARCH}) == {("final", 1e-2)}
+
+
 def test_equal_seconds_are_twice_those_of_softmax(monkeypatch):
     monkeypatch.setitem(collectives.STEPS, "spins", 1000)
     timing = {"spins: softmax": 2.0, "spins: vector-spins": 8.0, "spins: pool": 0.5}
