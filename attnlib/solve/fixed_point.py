@@ -52,9 +52,9 @@ def fixed_point(
         step: how far to go towards the image, a number above 0, or a function of the state that gives one for each sample,
             ``[*batch]``, asked right after the map itself, and again where a state has moved by a hundredth of its size since;
             Newton's own step is whole.
-        tolerance: a sample is done when no component of ``f(z) - z`` is larger than this times the largest component that a
-            state or the first step had; default the dtype's precision to the power 2/3, 4e-11 in float64. Being relative, it
-            holds for solutions of any size: a small first step is not taken for the end.
+        tolerance: a sample is done when no component of ``f(z) - z`` is larger than this times the largest component of the
+            state, of one that was the best until then, or of the first step; default the dtype's precision to the power 2/3,
+            4e-11 in float64. Being relative, it holds for any size: a small first step is not taken for the end.
         max_steps: evaluations of the map allowed.
         memory: how many earlier states Anderson combines.
         ridge: what is added to the diagonal of Anderson's Gram matrix, relative to it.

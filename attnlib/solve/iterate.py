@@ -55,7 +55,7 @@ class Iterate:
     parts: tuple[int, ...] = ()
     """How many components belong together, one part after another; none: all of them."""
     scale: Tensor | None = None
-    """How large each part is at least, ``[*batch, parts]``; none: as large as any state on the way, and the first step."""
+    """How large each part is at least, ``[*batch, parts]``; none: as any state that was the best so far, and the first step."""
 
     def __call__(self, function: Map, state: Tensor) -> FixedPoint:
         """The best state seen of each sample, ``[*batch, k]``, and what it took."""
@@ -74,12 +74,12 @@ class Iterate:
             iterations = iterations + ~done
             residual = (left := self._sizes(error)).amax(-1)
             size = self._sizes(state)
-            largest = largest.maximum(size if step else size.maximum(left))
-            scale = largest if self.scale is None else self.scale.maximum(size)
+            known = largest.maximum(size if step else size.maximum(left))
+            scale = known if self.scale is None else self.scale.maximum(size)
             # of several parts each counts by its own size: rounding in a large one says nothing of a small one
             measure = residual if len(self.parts) < 2 else (left / torch.where(scale > 0, scale, 1.0)).amax(-1)
             better = ~done & (measure < least)  # False where it is not a number
-            best = torch.where(better[..., None], state, best)
+            best, largest = torch.where(better[..., None], state, best), torch.where(better[..., None], known, largest)
             least, kept = torch.where(better, measure, least), torch.where(better, residual, kept)
             done = done | (better & (left <= self.tolerance * scale).all(-1))
             if not self.through and settled(done):

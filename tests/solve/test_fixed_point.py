@@ -102,6 +102,19 @@ def test_anderson_ends_a_linear_map_of_k_components_after_k_steps(step):
     assert (found.iterations <= 3 + 2).all()
 
 
+@pytest.mark.parametrize("method", ["damped", "anderson", "newton"])
+@pytest.mark.parametrize("gap", [1e-3, 1e-4])
+def test_an_excursion_does_not_loosen_the_tolerance(method, gap):
+    def narrow(state):  # its only fixed point is near 1; near 0 the residual is as small as the gap
+        return state + gap + state**2 - state**3
+
+    start = torch.tensor([[-0.5], [-0.1], [-0.01]], dtype=torch.float64)
+    found = fixed_point(narrow, start, method=method, on_failure="warn")
+    near = (found.solution - 1).abs()[..., 0] < 2 * gap
+    assert torch.equal(found.converged, near)
+    assert (found.residual[~near] >= 0.9 * gap).all()
+
+
 @pytest.mark.parametrize(("goal", "scale"), [(1000.0, 1.0), (1.0, 1000.0)])
 def test_the_tolerance_is_relative_to_the_larger_of_scale_and_state(goal, scale):
     """Half of the way with each step: the first of which no more than a thousandth of the larger is left."""
