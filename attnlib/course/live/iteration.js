@@ -43,13 +43,16 @@ export function measure({ prior, scale, step, seed }) {
   const { J, h } = system(seed), answer = prior === "binary" ? Math.tanh : Number;
   const image = (m) => places.map((i) => answer(h[i] + scale * J[i].reduce((sum, value, j) => sum + value * m[j], 0)));
   const residuals = [];
-  let m = h.map(answer), evaluations = -1, size = 0;
+  let m = h.map(answer), evaluations = -1, size = 0, least = Infinity;
   for (let at = 0; at <= STEPS; at += 1) {
     const after = image(m), error = after.map((value, i) => value - m[i]);
     residuals.push(length(error));
     const left = largest(error.map(Math.abs));
-    size = Math.max(size, largest(m.map(Math.abs)), at ? 0 : left); // the largest of any state, and the first step
-    if (evaluations < 0 && left <= TOLERANCE * size) evaluations = at + 1;
+    if (left < least) { // the size is that of a state which is the best so far, or of the first step
+      size = Math.max(size, largest(m.map(Math.abs)), at ? 0 : left);
+      least = left;
+      if (evaluations < 0 && left <= TOLERANCE * size) evaluations = at + 1;
+    }
     if (at < STEPS) m = m.map((value, i) => value + step * error[i]);
   }
   const root = image(m).map((value) => (prior === "binary" ? Math.sqrt(1 - value ** 2) : 1));
