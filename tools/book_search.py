@@ -4,8 +4,8 @@ A Sphinx extension; ``_config.yml`` names it. Sphinx's own search finds pages, a
 fetch their index, which a browser refuses to a page that was opened from a file. The text of this book is small enough to be
 looked through as a whole at each key; ``_static/search.js`` does that. What is written here is a list of pages, each with its
 address, its title, its sections as anchor, heading, text, in which formulas stand as one would write them in a line, and the
-words that readers bring along, from ``search_words.yml``. What a page imports, its set-up, and the code of folds are not
-looked through.
+words that readers bring along, from ``search_words.yml``. What a page imports, its set-up, the code of folds, what a cell
+printed, and what a claim measured are not looked through.
 """
 
 import json
@@ -30,7 +30,7 @@ WORDS = Path(__file__).with_name("search_words.yml")
 _IMPORTS = re.compile(r"^(?:import .*|from \S+ import (?:\([^)]*\)|.*))$", re.MULTILINE)
 _SILENT = {"script", "style", "noscript", "svg"}
 _UNREAD = {"tag_hide-input", "tag_proof"}
-_SILENT_CLASSES = {"headerlink", "copybtn", "eqno", "viewcode-link"}
+_SILENT_CLASSES = {"headerlink", "copybtn", "eqno", "viewcode-link", "claim-measured", "claim-bound", "claim-tick"}
 _NAMED = {"varepsilon": "ε", "varphi": "φ", "phi": "ϕ", "sum": "Σ", "prod": "Π", "int": "∫", "infty": "∞", "partial": "∂"}
 _NAMED |= {"nabla": "∇", "cdot": "·", "le": "≤", "ge": "≥", "approx": "≈", "propto": "∝", "to": "→", "in": "∈", "pm": "±"}
 _NAMED |= {"ne": "≠", "times": "×", "ll": "≪", "gg": "≫", "gets": "←", "mapsto": "↦", "langle": "⟨", "rangle": "⟩"}

@@ -75,6 +75,7 @@ def test_a_claim_is_found_where_it_is_proved_and_not_in_the_list_of_all(book):
     sentence = "A second draw from a posterior agrees with the first as often as the first agrees with the truth"
     said = {page: " ".join(text for _, _, text in parts) for page, _, parts, _ in sections(book)}
     assert [page for page, text in said.items() if sentence in text] == ["notebooks/07b_one_step_or_many.html"]
+    assert not re.search(r"measured (Δ )?[−\d]\S* bound", " ".join(said.values()))
     assert "A claim is a sentence with a number in it" in said[site.CLAIMS]
 
 
