@@ -123,13 +123,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = records.command(__doc__ or "", "three batches of one seed").parse_args(arguments)
     settings = QUICK if options.quick else SETTINGS
     target = options.output or (None if options.quick else RESULTS)
-    runs = records.earlier(target, settings).get("runs", [])
+    top = records.head("stalled_layers", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
+    runs = records.earlier(target, settings, top["versions"]).get("runs", [])
     keys = ("rate", "seed", "steps")
     have = {tuple(one[key] for key in keys) for one in runs}
     jobs = product(*(settings[part] for part in ("rates", "seeds")), (settings["steps"], settings["more"]))
     for job in tqdm([one for one in jobs if one not in have]):
         runs.append(run(*job, settings))
-        top = records.head("stalled_layers", TITLE, arguments, options.quick, records.versions("torch", "attnlib"))
         records.write(top | {"settings": settings, "runs": runs}, target)
 
 

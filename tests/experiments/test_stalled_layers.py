@@ -17,6 +17,7 @@ def narrow(state):
     return state + TIGHT + state.square() - state**3
 
 
+@pytest.mark.filterwarnings("ignore::attnlib.ConvergenceWarning")
 def test_a_bottleneck_is_passed_in_the_time_that_theory_gives():
     start = torch.zeros(2, 1, dtype=torch.float64)
     start[1] = 0.9
@@ -28,6 +29,7 @@ def test_a_bottleneck_is_passed_in_the_time_that_theory_gives():
     assert abs(one["rest"]) < 0.01
 
 
+@pytest.mark.filterwarnings("ignore::attnlib.ConvergenceWarning")
 def test_a_system_without_a_fixed_point_is_told_as_such():
     found = fixed_point(lambda state: state + 0.1, torch.zeros(1, 1, dtype=torch.float64), max_steps=5, on_failure="warn")
     (one,) = stalled_layers.looked_at(lambda state: state + 0.1, 0.5, found, 100)

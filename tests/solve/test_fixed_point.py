@@ -102,6 +102,7 @@ def test_anderson_ends_a_linear_map_of_k_components_after_k_steps(step):
     assert (found.iterations <= 3 + 2).all()
 
 
+@pytest.mark.filterwarnings("ignore::attnlib.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["damped", "anderson", "newton"])
 @pytest.mark.parametrize("gap", [1e-3, 1e-4])
 def test_an_excursion_does_not_loosen_the_tolerance(method, gap):
