@@ -78,12 +78,13 @@ def wanted(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Job]:
     """What is missing: searches, and of contestants that have all of them, or one rate, the fresh seeds at the best rate."""
     scores = {(row["name"], row["rate"], row["seed"]): row["score"] for row in rows}
     jobs: list[Job] = []
+    pick = min if settings.get("better") == "lower" else max
     for name, how in settings["contestants"].items():
         seeds = settings["search"] if len(how["rates"]) > 1 else []
         search = {rate: [(name, rate, seed) for seed in seeds] for rate in how["rates"]}
         missing = [job for jobs_of in search.values() for job in jobs_of if job not in scores]
         if not missing:
-            best = max(how["rates"], key=lambda rate, of=search: sum(scores[job] for job in of[rate]))
+            best = pick(how["rates"], key=lambda rate, of=search: sum(scores[job] for job in of[rate]))
             missing = [(name, best, seed) for seed in how["seeds"] if (name, best, seed) not in scores]
         jobs += missing
     return jobs

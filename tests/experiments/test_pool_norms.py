@@ -1,0 +1,79 @@
+"""Pool behind norms: each is what it says, a mean knows products only where it should, and the script runs end to end."""
+
+import json
+
+import more_hops
+import pool_norms
+import pytest
+import torch
+from torch import nn
+
+MULTIPLY = {"norm before the mixer alone", "both", "product"}
+
+
+@pytest.fixture(name="x")
+def tokens():
+    return torch.randn(3, 4, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def normed(by, x):
+    return pool_norms.Norm(8, by).double()(x)
+
+
+def test_divided_by_its_own_length_it_is_a_layer_norm(x):
+    torch.testing.assert_close(normed("own", x), nn.functional.layer_norm(x, (8,)))
+
+
+def test_undivided_it_is_linear_and_the_product_starts_there(x):
+    torch.testing.assert_close(normed("none", 3 * x), 3 * normed("none", x))
+    torch.testing.assert_close(normed("product", x), normed("none", x))
+    norm, centred = pool_norms.Norm(8, "product").double(), normed("none", x)
+    nn.init.ones_(norm.factor[:1])
+    torch.testing.assert_close(norm(x), centred + centred[..., :1] * centred)
+
+
+@pytest.mark.parametrize("name", pool_norms.ARMS)
+def test_a_mean_multiplies_a_field_with_contents_only_behind_a_whole_length_or_a_product(name):
+    """What a token hears, as a function of another's field and contents: is there a mixed derivative?"""
+    torch.manual_seed(0)
+    model = pool_norms.PartedSpins().model(pool_norms.made(name)).double()
+    block, given = model.stack.blocks[0], torch.randn(1, 10, 5, dtype=torch.float64)
+    if name == "product":
+        nn.init.ones_(block.mixer_norm.factor[:1])
+
+    def heard(token):
+        (x,) = model.prepared(torch.cat([given[:, :1], token[None, None], given[:, 2:]], 1))
+        return block.mixer(x if block.mixer_norm is None else block.mixer_norm(x))[0, 0, 0]
+
+    mixed = torch.autograd.functional.hessian(heard, given[0, 1].clone())[0, 1:].abs()
+    assert (mixed > 1e-5).all() if name in MULTIPLY else (mixed < 1e-12).all()
+
+
+def test_parts_are_nonlinear_in_fields_and_in_contents():
+    torch.manual_seed(0)
+    model = pool_norms.PartedSpins().model(pool_norms.made("apart")).double()
+    norm = model.stack.blocks[0].mixer_norm
+
+    def said(token):
+        return norm(*model.prepared(token.expand(1, 10, 5)))[0, 0, 0]
+
+    bent = torch.autograd.functional.hessian(said, torch.randn(5, dtype=torch.float64)).diagonal().abs()
+    assert (bent > 1e-4).all()
+
+
+def test_the_script_end_to_end(tmp_path):
+    target = tmp_path / "record.json"
+    pool_norms.main(["--quick", "--output", str(target)])
+    record = json.loads(target.read_text())
+    assert [row["name"] for row in record["rows"]] == list(pool_norms.ARMS)
+    assert all(0 < row["score"] < 10 for row in record["rows"])
+    before = target.stat().st_mtime_ns
+    pool_norms.main(["--quick", "--output", str(target)])
+    assert target.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(("better", "rate"), [("lower", 0.1), (None, 0.3)])
+def test_the_best_rate_is_that_of_the_least_error_where_scores_are_errors(better, rate):
+    settings = {"contestants": {"one": {"rates": [0.1, 0.3], "seeds": [11]}}, "search": [0], "better": better}
+    rows = [{"name": "one", "rate": each, "seed": 0, "score": each} for each in (0.1, 0.3)]
+    assert more_hops.wanted(rows, settings) == [("one", rate, 11)]
