@@ -57,6 +57,8 @@ PILOTS = {
     "hops": (("softmax", "walker, 2 steps", "softmax, 2 blocks"), [[2]]),
     "markov": (("softmax, 2 blocks", "softmax"), [[]]),
 }
+CROSSING = {("spins", name): [[0.01], [0.03], [0.1]] for name in ("softmax", "linear")}
+"""Who is also trained for longer around the share where they change places."""
 KEYS = ("task", "name", "condition", "stage", "rate", "seed", "steps", "batch", "test")
 
 
@@ -115,7 +117,7 @@ def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float], task
     have = {key_of(one): one for one in runs}
     conditions, steps = contestants.conditions(task, name), STEPS[task]
     if axis == "longer":
-        conditions, steps = PILOTS[task][1], 2 * steps
+        conditions, steps = PILOTS[task][1] + CROSSING.get((task, name), []), 2 * steps
     if axis == "seconds":
         conditions, steps = ([SECONDS[task]], bought(timing)[task][name]) if name in bought(timing)[task] else ([], 0)
     jobs = [job for condition in conditions for job in _next(have, task, name, condition, steps)]

@@ -156,6 +156,9 @@ def test_a_quick_call_does_not_mix_its_runs_with_others():
 def test_longer_runs_are_twice_as_long_for_those_that_decide():
     assert ("spins", "softmax") in collectives.places("longer")
     assert {one["steps"] for one in collectives.wanted([], "longer", {}, "spins", "softmax")} == {6}
+    around = {one["condition"][0] for one in collectives.wanted([], "longer", {}, "spins", "linear")}
+    assert around == {0.01, 0.03, 0.1, 1.0}
+    assert {one["condition"][0] for one in collectives.wanted([], "longer", {}, "spins", "vector-spins-softmax")} == {1.0}
 
 
 @pytest.mark.slow
