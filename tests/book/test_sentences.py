@@ -149,6 +149,15 @@ def stays(figure: Any) -> list[str]:
     return given(said["answers"] == list(range(8)))
 
 
+def thawed(figure: Any) -> list[str]:
+    """Frozen from the second step on with the heads as they were trained, and no longer."""
+    frozen = [max(spread) > 1 for spread in type(figure)(steps=8).readout["spread"]]
+    said = figure.readout
+    return given(frozen == [False] + [True] * 7 and max(map(max, said["spread"])) < 1) + [
+        f"none is, and it loses {COUNTS[8 - said['right']]} of eight"
+    ]
+
+
 def film(figure: Any) -> list[str]:
     said = figure.readout
     return [f"{100 * said['mode']:.0f} %", f"{100 * said['right']:.0f} %"]
@@ -225,7 +234,7 @@ SAYS: dict[tuple[str, str], Said] = {
     ("07b_one_step_or_many", "four half steps lose less"): steps,
     ("07c_collectives_of_spins", "to three"): all_right(),
     ("07c_collectives_of_spins", "to eight"): all_right(),
-    ("07c_collectives_of_spins", "The other walker"): all_right("never wrong at two hops"),
+    ("07c_collectives_of_spins", "heated to a quarter of its β"): thawed,
     ("07c_collectives_of_spins", "at three"): lambda f: [f"{COUNTS[f.readout['right']]} of eight is right"],
     ("07c_collectives_of_spins", "tie values to keys"): stays,
     ("07d_under_the_instruments", "to one"): finds(0, "none of three"),
