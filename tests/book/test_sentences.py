@@ -153,9 +153,8 @@ def thawed(figure: Any) -> list[str]:
     """Frozen from the second step on with the heads as they were trained, and no longer."""
     frozen = [max(spread) > 1 for spread in type(figure)(steps=8).readout["spread"]]
     said = figure.readout
-    return given(frozen == [False] + [True] * 7 and max(map(max, said["spread"])) < 1) + [
-        f"none is, and it loses {COUNTS[8 - said['right']]} of eight"
-    ]
+    thaw = frozen == [False] + [True] * 7 and max(map(max, said["spread"])) < 1
+    return given(thaw, f"none is, and it loses {COUNTS[8 - said['right']]} of eight")
 
 
 def film(figure: Any) -> list[str]:
