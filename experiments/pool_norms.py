@@ -6,7 +6,8 @@ A mean of tokens hands on the sum of their contents and that of their fields. Wh
 contents times field, and behind a norm pool falls below the bound of who sees fields alone (``collectives.py``, spins at a
 share of 1). A layer norm divides a token by its length, in which its field has a part: the quotient holds the product. Or is
 it that a norm learns faster, or that any nonlinear map of tokens would do? Contestants are pool in a block whose norm before
-the mixer is one of :class:`Norm`, with a layer norm before the network or none. Those at twice the batches have no search.
+the mixer is one of :class:`Norm`, with a layer norm before the network or none; beside them softmax without norms, and a block
+that hears no other. Those at twice the batches have no search.
 
 What is foreseen stands in ``predictions.md``. The file is written after every run. Where it is already there, with the same
 settings, only what is missing is trained.
@@ -34,15 +35,22 @@ ARMS = {
     "not divided": ("none", True),
     "apart": ("parts", True),
     "product": ("product", True),
+    "product alone": ("product", False),
+    "identity behind a product": ("product", False),
+    "softmax": (None, False),
 }
 """By name: the norm before the mixer, see :class:`Norm`, and whether there is a layer norm before the network."""
+
+MIXERS = {"softmax": "softmax", "identity behind a product": "identity"}
+"""Who is not pool."""
 
 TWICE = ", twice the batches"
 RATES, SEEDS = [0.001, 0.003, 0.01], [16, 17, 18, 19, 20]
 LONG = {"rates": [0.003], "seeds": SEEDS, "steps": 18000}
 SETTINGS: dict[str, Any] = {
     "contestants": {name: {"rates": RATES, "seeds": SEEDS, "steps": 9000} for name in ARMS}
-    | {name + TWICE: LONG for name in ("both", "not divided", "apart")},
+    | {name + TWICE: LONG for name in ("both", "not divided", "apart")}
+    | {"product alone" + TWICE: LONG | {"rates": [0.01]}, "softmax" + TWICE: LONG | {"rates": [0.01]}},
     "search": [0, 1],
     "better": "lower",
     "batch": 64,
@@ -106,9 +114,11 @@ class PartedSpins(Spins):
 
 def made(name: str) -> nn.Module:
     """The stack of a contestant, with fresh parameters."""
-    by, network = ARMS[name.removesuffix(TWICE)]
-    sizes = contestants.SIZES["spins"]
-    block = Block(mixer("pool", 32, heads=sizes["heads"]), feed_forward=sizes["feed_forward"], norm="before")
+    name = name.removesuffix(TWICE)
+    (by, network), sizes = ARMS[name], contestants.SIZES["spins"]
+    who = MIXERS.get(name, "pool")
+    heads = {} if who == "identity" else {"heads": sizes["heads"]}
+    block = Block(mixer(who, 32, **heads), feed_forward=sizes["feed_forward"], norm="before")
     block.mixer_norm = None if by is None else Norm(32, by)
     if not network:
         block.feed_forward_norm = None

@@ -8,7 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-MULTIPLY = {"norm before the mixer alone", "both", "product"}
+from attnlib.course import recorded
+
+MULTIPLY = {"norm before the mixer alone", "both", "product", "product alone"}
+POOLS = [name for name in pool_norms.ARMS if name not in pool_norms.MIXERS]
 
 
 @pytest.fixture(name="x")
@@ -32,13 +35,13 @@ def test_undivided_it_is_linear_and_the_product_starts_there(x):
     torch.testing.assert_close(norm(x), centred + centred[..., :1] * centred)
 
 
-@pytest.mark.parametrize("name", pool_norms.ARMS)
+@pytest.mark.parametrize("name", POOLS)
 def test_a_mean_multiplies_a_field_with_contents_only_behind_a_whole_length_or_a_product(name):
     """What a token hears, as a function of another's field and contents: is there a mixed derivative?"""
     torch.manual_seed(0)
     model = pool_norms.PartedSpins().model(pool_norms.made(name)).double()
     block, given = model.stack.blocks[0], torch.randn(1, 10, 5, dtype=torch.float64)
-    if name == "product":
+    if name.startswith("product"):
         nn.init.ones_(block.mixer_norm.factor[:1])
 
     def heard(token):
@@ -70,6 +73,13 @@ def test_the_script_end_to_end(tmp_path):
     before = target.stat().st_mtime_ns
     pool_norms.main(["--quick", "--output", str(target)])
     assert target.stat().st_mtime_ns == before
+
+
+def test_the_committed_record_is_complete_and_what_the_script_asks_for():
+    record = recorded("pool_norms")
+    assert not record["quick"]
+    assert record["settings"] == json.loads(json.dumps(pool_norms.SETTINGS))
+    assert more_hops.wanted(record["rows"], pool_norms.SETTINGS) == []
 
 
 @pytest.mark.parametrize(("better", "rate"), [("lower", 0.1), (None, 0.3)])
