@@ -45,7 +45,7 @@ MIXERS = {"softmax": "softmax", "identity behind a product": "identity"}
 """Who is not pool."""
 
 TWICE = ", twice the batches"
-RATES, SEEDS = [0.001, 0.003, 0.01], [16, 17, 18, 19, 20]
+RATES, SEEDS = [0.001, 0.003, 0.01, 0.03], [16, 17, 18, 19, 20]
 LONG = {"rates": [0.003], "seeds": SEEDS, "steps": 18000}
 SETTINGS: dict[str, Any] = {
     "contestants": {name: {"rates": RATES, "seeds": SEEDS, "steps": 9000} for name in ARMS}
