@@ -10,8 +10,8 @@ rates where the best is at an end; then five fresh seeds at its best rate, with 
 
 Every run is a file in FOLDER, named by the hash of its settings, as soon as it is done; a second call makes only what is
 missing. All of them together are written to the record after each contestant. ``--pilot`` asks how long runs must be: a few
-contestants at half, once and twice the length, and the axis ``longer`` gives them all their seeds at twice. ``--time`` measures
-seconds a step, alone on a quiet machine; after it the axis ``seconds`` trains every contestant for twice the time of softmax.
+contestants at half, once and twice the length, and the axes ``longer`` and ``longest`` give some all their seeds at twice and four
+times. ``--time`` measures seconds a step, alone on a quiet machine; after it the axis ``seconds`` trains every contestant for twice the time of softmax.
 What was predicted stands in ``predictions.md``.
 """
 
@@ -48,7 +48,7 @@ SEARCH, FRESH_SEEDS = (0, 1), (11, 12, 13, 14, 15)
 STEPS = {"spins": 3000, "denoising": 4000, "hops": 4000, "markov": 4000}
 BATCH = {"spins": 64, "denoising": 64, "hops": 64, "markov": 32}
 TEST = {"spins": 4096, "denoising": 16384, "hops": 4096, "markov": 2048}
-AXES = ("spins", "denoising", "hops", "markov", "longer", "seconds")
+AXES = ("spins", "denoising", "hops", "markov", "longer", "longest", "seconds")
 SECONDS = {"spins": [1.0], "denoising": [16, 1.0], "hops": [2], "markov": None}
 """Under which condition a task is also raced for equal seconds."""
 PILOTS = {
@@ -58,7 +58,7 @@ PILOTS = {
     "markov": (("softmax, 2 blocks", "softmax"), [[]]),
 }
 CROSSING = {("spins", name): [[0.01], [0.03], [0.1]] for name in ("softmax", "linear")}
-"""Who is also trained for longer around the share where they change places."""
+"""Who is also trained for twice as long around the share where they change places, and for four times at the least."""
 KEYS = ("task", "name", "condition", "stage", "rate", "seed", "steps", "batch", "test")
 
 
@@ -108,6 +108,8 @@ def places(axis: str) -> list[tuple[str, str]]:
     """The contestants of an axis, ``(task, name)``, in the order in which they are raced."""
     if axis == "longer":
         return [(task, name) for task, (names, _) in PILOTS.items() for name in names]
+    if axis == "longest":
+        return list(CROSSING)
     tasks = contestants.CONTESTANTS if axis == "seconds" else {axis: contestants.CONTESTANTS[axis]}
     return [(task, name) for task, names in tasks.items() for name in names]
 
@@ -118,6 +120,8 @@ def wanted(runs: list[dict[str, Any]], axis: str, timing: dict[str, float], task
     conditions, steps = contestants.conditions(task, name), STEPS[task]
     if axis == "longer":
         conditions, steps = PILOTS[task][1] + CROSSING.get((task, name), []), 2 * steps
+    if axis == "longest":
+        conditions, steps = CROSSING[task, name][:1], 4 * steps
     if axis == "seconds":
         conditions, steps = ([SECONDS[task]], bought(timing)[task][name]) if name in bought(timing)[task] else ([], 0)
     jobs = [job for condition in conditions for job in _next(have, task, name, condition, steps)]

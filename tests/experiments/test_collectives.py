@@ -159,6 +159,9 @@ def test_longer_runs_are_twice_as_long_for_those_that_decide():
     around = {one["condition"][0] for one in collectives.wanted([], "longer", {}, "spins", "linear")}
     assert around == {0.01, 0.03, 0.1, 1.0}
     assert {one["condition"][0] for one in collectives.wanted([], "longer", {}, "spins", "vector-spins-softmax")} == {1.0}
+    assert collectives.places("longest") == [("spins", "softmax"), ("spins", "linear")]
+    longest = collectives.wanted([], "longest", {}, "spins", "linear")
+    assert {(one["condition"][0], one["steps"]) for one in longest} == {(0.01, 12)}
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ class CollectiveRuns:
 
     A condition is a number, or some in a list, as the record has them; None where a task has only one. The
     score of a run that has broken down is NaN. ``race`` says how long all were trained: for as many ``"steps"``, for
-    ``"longer"``, twice as many, or for as many ``"seconds"``, twice those of softmax. Raises ValueError for another
+    ``"longer"`` or ``"longest"``, twice or four times as many, or for as many ``"seconds"``, twice those of softmax. Raises ValueError for another
     race or a record without such runs; the methods do for a contestant, a condition or a measurement that is not there.
 
     >>> one = {"task": "hops", "name": "softmax", "condition": [2], "stage": "final", "steps": 9, "score": 0.5, "seed": 11}
@@ -31,7 +31,7 @@ class CollectiveRuns:
     """
 
     def __init__(self, record: Mapping[str, Any], task: str, race: str = "steps") -> None:
-        check_choice("race", race, ("steps", "longer", "seconds"))
+        check_choice("race", race, ("steps", "longer", "longest", "seconds"))
         seeds = record.get("settings", {}).get("seeds")
         if not seeds or not isinstance(record.get("runs"), list):
             raise ValueError("record has no runs of fresh seeds; expected one such as recorded('collectives')")
@@ -96,5 +96,5 @@ def _entry(settings: Mapping[str, Any], task: str, race: str) -> Callable[[Mappi
         known = settings.get("seconds", {"conditions": {}, "steps": {}})
         condition, bought = known["conditions"].get(task), known["steps"].get(task, {})
         return lambda run: run["condition"] == condition and run["steps"] == bought.get(run["name"])
-    length = settings["steps"].get(task, 0) * (2 if race == "longer" else 1)
+    length = settings["steps"].get(task, 0) * {"longer": 2, "longest": 4}.get(race, 1)
     return lambda run: run["steps"] == length
