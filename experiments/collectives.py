@@ -10,8 +10,9 @@ rates where the best is at an end; then five fresh seeds at its best rate, with 
 
 Every run is a file in FOLDER, named by the hash of its settings, as soon as it is done; a second call makes only what is
 missing. All of them together are written to the record after each contestant. ``--pilot`` asks how long runs must be: a few
-contestants at half, once and twice the length, and the axes ``longer`` and ``longest`` give some all their seeds at twice and four
-times. ``--time`` measures seconds a step, alone on a quiet machine; after it the axis ``seconds`` trains every contestant for twice the time of softmax.
+contestants at half, once and twice the length; the axes ``longer`` and ``longest`` give some all their seeds at twice and four
+times. ``--time`` measures seconds a step, alone on a quiet machine; after it the axis ``seconds`` trains every contestant for
+twice the time of softmax.
 What was predicted stands in ``predictions.md``.
 """
 

@@ -21,8 +21,9 @@ class CollectiveRuns:
 
     A condition is a number, or some in a list, as the record has them; None where a task has only one. The
     score of a run that has broken down is NaN. ``race`` says how long all were trained: for as many ``"steps"``, for
-    ``"longer"`` or ``"longest"``, twice or four times as many, or for as many ``"seconds"``, twice those of softmax. Raises ValueError for another
-    race or a record without such runs; the methods do for a contestant, a condition or a measurement that is not there.
+    ``"longer"`` or ``"longest"``, twice or four times as many, or for as many ``"seconds"``, twice those of softmax. Raises
+    ValueError for another race or a record without such runs; the methods do for a contestant, a condition or a measurement
+    that is not there.
 
     >>> one = {"task": "hops", "name": "softmax", "condition": [2], "stage": "final", "steps": 9, "score": 0.5, "seed": 11}
     >>> record = {"settings": {"seeds": [11, 12], "steps": {"hops": 9}}, "runs": [one, one | {"seed": 12, "score": 0.7}]}
