@@ -22,7 +22,7 @@ from collective_tasks import Network, Spins
 from more_hops import Job, make_record
 from torch import Tensor, nn
 
-from attnlib.course.data.spins import SPINS
+from attnlib.course.data.spins import SPINS, spin_systems
 from attnlib.transformer import Block, Stack, mixer
 from attnlib.transformer.training import train_one
 
@@ -38,6 +38,7 @@ ARMS = {
     "product alone": ("product", False),
     "identity behind a product": ("product", False),
     "softmax": (None, False),
+    "times the field": ("field", False),
 }
 """By name: the norm before the mixer, see :class:`Norm`, and whether there is a layer norm before the network."""
 
@@ -51,6 +52,7 @@ LONG = {"both": 0.003, "not divided": 0.003, "apart": 0.01, "product alone": 0.0
 
 SETTINGS: dict[str, Any] = {
     "contestants": {name: {"rates": RATES, "seeds": SEEDS, "steps": 9000} for name in ARMS}
+    | {"times the field": {"rates": [0.003], "seeds": SEEDS, "steps": 9000}}
     | {name + TWICE: {"rates": [rate], "seeds": SEEDS, "steps": 18000} for name, rate in LONG.items()},
     "search": [0, 1],
     "better": "lower",
@@ -66,25 +68,27 @@ class Norm(nn.Module):
 
     ``own``: divided by its own length, which is a layer norm. ``none``: not divided. ``parts``: what a token's field makes of
     it, with its place, and what its contents add are divided each by a length of their own, and summed. ``product``: not
-    divided; multiplied by one plus a learned sum of its own entries, which starts as one.
+    divided; multiplied by one plus a learned sum of its own entries, which starts as one. ``field``: by a learned number,
+    which starts as one, plus another times its field.
     """
 
     def __init__(self, dim: int, by: str, epsilon: float = 1e-5) -> None:
         super().__init__()
         self.weight, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
         self.by, self.epsilon = by, epsilon
-        self.factor = nn.Parameter(torch.zeros(dim)) if by == "product" else None
+        self.factor = nn.Parameter(torch.zeros({"product": dim, "field": 1}[by])) if by in ("product", "field") else None
+        self.least = nn.Parameter(torch.ones(1)) if by == "field" else 1.0
         self.fields: Tensor | None = None
-        """For ``parts``: the tokens that come next, with contents of zero."""
+        """Of the tokens that come next: for ``parts`` what they are with contents of zero, for ``field`` their fields."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise the last axis, each in its way."""
-        if self.fields is not None:
+        if self.by == "parts":
             made = self._divided(self.fields) + self._divided(x - self.fields)
         else:
             made = self._divided(x) if self.by == "own" else x - x.mean(-1, keepdim=True)
         if self.factor is not None:
-            made = made * (1 + made @ self.factor)[..., None]
+            made = made * (self.least + (self.fields if self.by == "field" else made) @ self.factor)[..., None]
         return made * self.weight + self.bias
 
     def _divided(self, x: Tensor) -> Tensor:
@@ -92,13 +96,15 @@ class Norm(nn.Module):
 
 
 class Parts(Network):
-    """The task's network, whose norm of ``parts`` is told what tokens are without their contents."""
+    """The task's network, whose norm is told what tokens are without their contents, or what their fields are."""
 
     def prepared(self, given: tuple[Tensor, Tensor | None] | Tensor) -> tuple[Tensor, ...]:
         """What the stack is called with."""
         norm = self.stack.blocks[0].mixer_norm
         if norm is not None and norm.by == "parts":
             (norm.fields,) = super().prepared(torch.cat([given[..., :1], torch.zeros_like(given[..., 1:])], -1))
+        if norm is not None and norm.by == "field":
+            norm.fields = given[..., :1]
         return super().prepared(given)
 
 
@@ -126,13 +132,34 @@ def made(name: str) -> nn.Module:
     return Stack([block])
 
 
+@torch.no_grad()
+def overlaps(model: Parts, count: int = 6000) -> list[float]:
+    """Which shares of the sums of contents times fields, along four directions, a map of what all tokens hear tells: ascending.
+
+    The map is fitted on half of fresh systems. Directions are those along which it tells least to most, beside the sums' own
+    covariance.
+    """
+    systems = spin_systems(count, context=1.0, generator=torch.Generator().manual_seed(3), dtype=torch.float32)
+    (x,), block = model.prepared(torch.cat([systems.h[..., None], systems.x], -1)), model.stack.blocks[0]
+    heard = block.mixer(x if block.mixer_norm is None else block.mixer_norm(x))[:, 0].double()
+    sums, half = (systems.x * systems.h[..., None]).sum(1).double(), count // 2
+    known = torch.cat([heard, torch.ones(count, 1)], 1)
+    told = known[half:] @ torch.linalg.lstsq(known[:half], sums[:half]).solution
+    root = torch.linalg.cholesky(sums[half:].T.cov())
+    ratio = torch.linalg.solve_triangular(root, torch.linalg.solve_triangular(root, told.T.cov(), upper=False).T, upper=False)
+    return torch.linalg.eigvalsh(ratio).tolist()
+
+
 def run(job: Job, settings: dict[str, Any]) -> dict[str, Any]:
-    """Train one network."""
+    """Train one network, and look at what a mean behind a product hands on."""
     torch.set_num_threads(1)
     name, rate, seed = job
     how = {"steps": settings["contestants"][name]["steps"], "batch": settings["batch"], "test": settings["test"]}
     trained = train_one(lambda: made(name), PartedSpins(), rate=rate, seed=seed, **how)
-    return records.rounded({"name": name, "rate": rate, "seed": seed, "score": trained.score}, ("rate",))
+    found: dict[str, Any] = {"name": name, "rate": rate, "seed": seed, "score": trained.score}
+    if ARMS[name.removesuffix(TWICE)][0] in ("product", "field") and name not in MIXERS:
+        found["overlaps"] = overlaps(trained.model.eval())
+    return records.rounded(found, ("rate",))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 
 from attnlib.course import recorded
 
-MULTIPLY = {"norm before the mixer alone", "both", "product", "product alone"}
+MULTIPLY = {"norm before the mixer alone", "both", "product", "product alone", "times the field"}
 POOLS = [name for name in pool_norms.ARMS if name not in pool_norms.MIXERS]
 
 
@@ -41,7 +41,7 @@ def test_a_mean_multiplies_a_field_with_contents_only_behind_a_whole_length_or_a
     torch.manual_seed(0)
     model = pool_norms.PartedSpins().model(pool_norms.made(name)).double()
     block, given = model.stack.blocks[0], torch.randn(1, 10, 5, dtype=torch.float64)
-    if name.startswith("product"):
+    if name.startswith(("product", "times")):
         nn.init.ones_(block.mixer_norm.factor[:1])
 
     def heard(token):
@@ -50,6 +50,16 @@ def test_a_mean_multiplies_a_field_with_contents_only_behind_a_whole_length_or_a
 
     mixed = torch.autograd.functional.hessian(heard, given[0, 1].clone())[0, 1:].abs()
     assert (mixed > 1e-5).all() if name in MULTIPLY else (mixed < 1e-12).all()
+
+
+def test_overlaps_are_handed_on_by_a_mean_of_tokens_times_their_fields_and_by_no_mean_of_tokens():
+    torch.manual_seed(0)
+    for name, told in (("times the field", 1.0), ("not divided", 0.0)):
+        model = pool_norms.PartedSpins().model(pool_norms.made(name)).eval()
+        if told:
+            nn.init.ones_(model.stack.blocks[0].mixer_norm.factor)
+            nn.init.zeros_(model.stack.blocks[0].mixer_norm.least)
+        assert pool_norms.overlaps(model) == pytest.approx([told] * 4, abs=0.03)
 
 
 def test_parts_are_nonlinear_in_fields_and_in_contents():
@@ -80,6 +90,10 @@ def test_the_committed_record_is_complete_and_what_the_script_asks_for():
     assert not record["quick"]
     assert record["settings"] == json.loads(json.dumps(pool_norms.SETTINGS))
     assert more_hops.wanted(record["rows"], pool_norms.SETTINGS) == []
+    for name, rate in pool_norms.LONG.items():
+        rows = [row for row in record["rows"] if row["name"] == name and row["seed"] < 2]
+        errors = {each: sum(row["score"] for row in rows if row["rate"] == each) for each in pool_norms.RATES}
+        assert min(errors, key=errors.get) == rate
 
 
 @pytest.mark.parametrize(("better", "rate"), [("lower", 0.1), (None, 0.3)])
