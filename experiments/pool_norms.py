@@ -7,7 +7,8 @@ contents times field, and behind a norm pool falls below the bound of who sees f
 share of 1). A layer norm divides a token by its length, in which its field has a part: the quotient holds the product. Or is
 it that a norm learns faster, or that any nonlinear map of tokens would do? Contestants are pool in a block whose norm before
 the mixer is one of :class:`Norm`, with a layer norm before the network or none; beside them softmax without norms, and a block
-that hears no other. Those at twice the batches have no search.
+that hears no other. Those at twice the batches, and the one that multiplies by the field, have no search. Of fresh seeds behind
+products the record holds ``overlaps``: which of the sums of products the mean hands on.
 
 What is foreseen stands in ``predictions.md``. The file is written after every run. Where it is already there, with the same
 settings, only what is missing is trained.
@@ -157,7 +158,8 @@ def run(job: Job, settings: dict[str, Any]) -> dict[str, Any]:
     how = {"steps": settings["contestants"][name]["steps"], "batch": settings["batch"], "test": settings["test"]}
     trained = train_one(lambda: made(name), PartedSpins(), rate=rate, seed=seed, **how)
     found: dict[str, Any] = {"name": name, "rate": rate, "seed": seed, "score": trained.score}
-    if ARMS[name.removesuffix(TWICE)][0] in ("product", "field") and name not in MIXERS:
+    fresh = seed in settings["contestants"][name]["seeds"]
+    if fresh and ARMS[name.removesuffix(TWICE)][0] in ("product", "field") and name not in MIXERS:
         found["overlaps"] = overlaps(trained.model.eval())
     return records.rounded(found, ("rate",))
 

@@ -33,6 +33,8 @@ RAW = {
         run("energy", [16, 0.5], 11, 0.1),  # and no other seed
         run("softmax", [16, 2.0], 11, 9.0, steps=14),  # another length
         run("softmax", [16, 2.0], 12, 9.0, steps=14),
+        run("softmax", [16, 3.0], 11, 8.0, steps=28),
+        run("softmax", [16, 3.0], 12, 8.5, steps=28),
         run("softmax", [16, 1.0], 0, 9.0, stage="search"),
         run("pool", [], 11, 0.75, task="markov", steps=3),
         run("pool", [], 12, 0.7, task="markov", steps=3),
@@ -55,6 +57,9 @@ def test_races_of_other_lengths_have_their_own_runs_only():
     longer, seconds = (CollectiveRuns(RAW, "denoising", race) for race in ("longer", "seconds"))
     assert longer.names == seconds.names == ("softmax",)  # energy has seven steps under another condition
     assert longer.score("softmax", [16, 2.0]).tolist() == seconds.score("softmax", [16, 2.0]).tolist() == [9.0, 9.0]
+    longest = CollectiveRuns(RAW, "denoising", "longest")
+    assert (longest.names, longest.conditions("softmax")) == (("softmax",), ((16, 3.0),))
+    assert longest.score("softmax", [16, 3.0]).tolist() == [8.0, 8.5]
     with pytest.raises(ValueError, match="no contestant"):
         CollectiveRuns(RAW, "markov", "seconds")
     with pytest.raises(ValueError, match="race"):

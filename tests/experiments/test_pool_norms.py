@@ -90,6 +90,10 @@ def test_the_committed_record_is_complete_and_what_the_script_asks_for():
     assert not record["quick"]
     assert record["settings"] == json.loads(json.dumps(pool_norms.SETTINGS))
     assert more_hops.wanted(record["rows"], pool_norms.SETTINGS) == []
+    products = {name for name, (by, _) in pool_norms.ARMS.items() if by in ("product", "field")} - set(pool_norms.MIXERS)
+    for row in record["rows"]:
+        behind = row["seed"] > 10 and row["name"].removesuffix(pool_norms.TWICE) in products
+        assert ("overlaps" in row) == behind
     for name, rate in pool_norms.LONG.items():
         rows = [row for row in record["rows"] if row["name"] == name and row["seed"] < 2]
         errors = {each: sum(row["score"] for row in rows if row["rate"] == each) for each in pool_norms.RATES}
